@@ -1,0 +1,79 @@
+/** Makes wheels for tests: valid ones by default, broken ones on purpose. */
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { strToU8, zipSync } from 'fflate';
+
+/** What to put into a wheel, where it differs from what its filename says. */
+export interface WheelRecipe {
+  /** METADATA's `Name`. */
+  readonly project?: string;
+  /** METADATA's `Version`. */
+  readonly version?: string;
+  /** More lines of METADATA. */
+  readonly metadata?: readonly string[];
+  /** WHEEL's `Tag` lines. */
+  readonly tags?: readonly string[];
+  /** Files besides the dist-info folder. */
+  readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** Level of compression; 0 stores. */
+  readonly level?: 0 | 6;
+}
+
+/** Makes a wheel's bytes to fit `filename`; the same arguments make the same bytes. */
+export function wheelBytes(filename: string, recipe: WheelRecipe = {}): Uint8Array {
+  const segments = filename.replace(/\.whl$/i, '').split('-');
+  const [project = '', version = ''] = segments;
+  const [python = '', abi = '', platform = ''] = segments.slice(-3);
+  const info = `${project}-${version}.dist-info`;
+  const tags = recipe.tags ?? expand(python, abi, platform);
+  const files: Record<string, Uint8Array> = {
+    [`${project}/__init__.py`]: strToU8(`VERSION = '${version}'\n`),
+    ...recipe.files,
+    [`${info}/METADATA`]: lines([
+      'Metadata-Version: 2.1',
+      `Name: ${recipe.project ?? project}`,
+      `Version: ${recipe.version ?? version}`,
+      ...(recipe.metadata ?? []),
+    ]),
+    [`${info}/WHEEL`]: lines([
+      'Wheel-Version: 1.0',
+      'Generator: tests',
+      `Root-Is-Purelib: ${platform === 'any'}`,
+      ...tags.map((tag) => `Tag: ${tag}`),
+    ]),
+  };
+  files[`${info}/RECORD`] = record(files, `${info}/RECORD`);
+  return zipSync(files, { level: recipe.level ?? 6, mtime: new Date('2024-01-01T00:00:00Z') });
+}
+
+/** Writes a wheel into `folder`, which is made where it is missing, and returns its path. */
+export async function makeWheel(folder: string, filename: string, recipe: WheelRecipe = {}): Promise<string> {
+  const path = join(folder, filename);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, wheelBytes(filename, recipe));
+  return path;
+}
+
+/** SHA-256 in lower-case hex. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function expand(python: string, abi: string, platform: string): string[] {
+  return python
+    .split('.')
+    .flatMap((p) => abi.split('.').flatMap((a) => platform.split('.').map((q) => `${p}-${a}-${q}`)));
+}
+
+function record(files: Record<string, Uint8Array>, self: string): Uint8Array {
+  const rows = Object.entries(files).map(([name, bytes]) => {
+    const digest = createHash('sha256').update(bytes).digest('base64url');
+    return `${name},sha256=${digest},${bytes.length}`;
+  });
+  return lines([...rows, `${self},,`]);
+}
+
+function lines(text: readonly string[]): Uint8Array {
+  return strToU8(`${text.join('\n')}\n`);
+}

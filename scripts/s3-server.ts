@@ -1,0 +1,169 @@
+/** The S3 server of demo and tests: SeaweedFS as a process of its own, or one that the environment names. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CreateBucketCommand, PutBucketPolicyCommand, S3Client } from '@aws-sdk/client-s3';
+
+/** How to reach a server. */
+export interface S3Access {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+/** A server that runs, and how to stop it. */
+export interface S3Server extends S3Access {
+  stop(): Promise<void>;
+}
+
+const WEED = resolve(
+  import.meta.dirname,
+  '../.tools/python',
+  ...(process.platform === 'win32' ? ['Scripts', 'weed.exe'] : ['bin', 'weed']),
+);
+const START_SECONDS = 60;
+
+/**
+ * Starts a server on free ports of the loopback interface, with its data in a temporary folder; or, where
+ * WHEEL_STORE_TEST_ENDPOINT is set, uses that one with WHEEL_STORE_TEST_ACCESS_KEY_ID,
+ * WHEEL_STORE_TEST_SECRET_ACCESS_KEY and WHEEL_STORE_TEST_REGION.
+ *
+ * @throws Error with the end of the server's log when it does not start
+ */
+export async function startS3Server(): Promise<S3Server> {
+  const env = process.env;
+  if (env.WHEEL_STORE_TEST_ENDPOINT) {
+    return {
+      endpoint: env.WHEEL_STORE_TEST_ENDPOINT,
+      region: env.WHEEL_STORE_TEST_REGION ?? 'us-east-1',
+      accessKeyId: env.WHEEL_STORE_TEST_ACCESS_KEY_ID ?? '',
+      secretAccessKey: env.WHEEL_STORE_TEST_SECRET_ACCESS_KEY ?? '',
+      stop: async () => undefined,
+    };
+  }
+  return startSeaweed();
+}
+
+/** A client for looking into the server from outside of the action. */
+export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: S3Access): S3Client {
+  return new S3Client({
+    endpoint,
+    region,
+    forcePathStyle: true,
+    credentials: { accessKeyId, secretAccessKey },
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+  });
+}
+
+/** Makes a bucket; a public one lets anybody list it and read its objects. */
+export async function createBucket(access: S3Access, name: string, isPublic = false): Promise<void> {
+  const client = clientOf(access);
+  await client.send(new CreateBucketCommand({ Bucket: name }));
+  if (isPublic) {
+    const allow = (action: string, resource: string) => ({
+      Effect: 'Allow',
+      Principal: '*',
+      Action: [action],
+      Resource: [resource],
+    });
+    const statements = [
+      allow('s3:GetObject', `arn:aws:s3:::${name}/*`),
+      allow('s3:ListBucket', `arn:aws:s3:::${name}`),
+    ];
+    const policy = JSON.stringify({ Version: '2012-10-17', Statement: statements });
+    await client.send(new PutBucketPolicyCommand({ Bucket: name, Policy: policy }));
+  }
+  client.destroy();
+}
+
+async function startSeaweed(): Promise<S3Server> {
+  const folder = await mkdtemp(join(tmpdir(), 's3-server-'));
+  const keys = { accessKeyId: 'testkey', secretAccessKey: 'testsecret' };
+  const configuration = join(folder, 's3.json');
+  await writeFile(configuration, JSON.stringify({ identities: [administrator(keys)] }));
+  const [master, volume, filer, s3] = (await freePorts(4)) as [number, number, number, number];
+  const child = spawn(WEED, serverArguments(folder, configuration, { master, volume, filer, s3 }), {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = join(folder, 'log');
+  const sink = createWriteStream(log);
+  child.stdout.pipe(sink);
+  child.stderr.pipe(sink);
+  const killWithUs = () => child.kill('SIGKILL');
+  process.on('exit', killWithUs);
+  const stop = async () => {
+    process.off('exit', killWithUs);
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  const server = { endpoint: `http://127.0.0.1:${s3}`, region: 'us-east-1', ...keys, stop };
+  if (await answers(server.endpoint, child)) return server;
+  const lastLines = (await readFile(log, 'utf8')).split('\n').slice(-20).join('\n');
+  await stop();
+  throw new Error(`The S3 server did not start within ${START_SECONDS} s:\n${lastLines}`);
+}
+
+function administrator({ accessKeyId, secretAccessKey }: Pick<S3Access, 'accessKeyId' | 'secretAccessKey'>) {
+  return {
+    name: 'admin',
+    credentials: [{ accessKey: accessKeyId, secretKey: secretAccessKey }],
+    actions: ['Admin', 'Read', 'Write', 'List', 'Tagging'],
+  };
+}
+
+function serverArguments(
+  folder: string,
+  configuration: string,
+  ports: Readonly<Record<'master' | 'volume' | 'filer' | 's3', number>>,
+): string[] {
+  // SeaweedFS puts its gRPC ports 10,000 above the others unless told.
+  return [
+    'server',
+    `-dir=${folder}`,
+    '-ip=127.0.0.1',
+    '-ip.bind=127.0.0.1',
+    `-master.port=${ports.master}`,
+    `-volume.port=${ports.volume}`,
+    '-filer',
+    `-filer.port=${ports.filer}`,
+    '-s3',
+    `-s3.port=${ports.s3}`,
+    `-s3.config=${configuration}`,
+    '-master.volumeSizeLimitMB=256',
+    '-volume.max=500',
+    '-master.telemetry=false',
+  ];
+}
+
+/** Free ports whose twins 10,000 above are free as well. */
+async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = 20_000 + Math.floor(Math.random() * 20_000);
+    if (!ports.includes(port) && (await isFree(port)) && (await isFree(port + 10_000))) ports.push(port);
+  }
+  return ports;
+}
+
+function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  return new Promise((done) => {
+    probe.once('error', () => done(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)));
+  });
+}
+
+async function answers(endpoint: string, child: ChildProcess): Promise<boolean> {
+  for (const deadline = Date.now() + START_SECONDS * 1000; Date.now() < deadline; await delay(100)) {
+    if (child.exitCode !== null) return false;
+    const response = await fetch(`${endpoint}/healthz`).catch(() => undefined);
+    if (response?.ok) return true;
+  }
+  return false;
+}

@@ -1,0 +1,58 @@
+/** What the job's log shows. Every line that leaves this action goes through here. */
+import * as core from '@actions/core';
+
+/**
+ * Makes text safe for one line of a log: control characters are shown instead of sent, and what the runner
+ * would read as a command (`::name::` at the start of a line, `##[name]` anywhere) is broken up.
+ */
+export function printable(text: string): string {
+  return (
+    text
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+      .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
+        const code = character.charCodeAt(0).toString(16).padStart(2, '0');
+        return `\\x${code}`;
+      })
+      .replaceAll('##[', '# #[')
+      .replace(/^(\s*)::/, '$1: :')
+  );
+}
+
+/** One line: what was done, or decided and why. */
+export function say(text: string): void {
+  core.info(printable(text));
+}
+
+/** A yellow annotation. */
+export function warn(text: string, title = 'wheel-store'): void {
+  core.warning(printable(text), { title: printable(title) });
+}
+
+/** A blue annotation. */
+export function note(text: string, title = 'wheel-store'): void {
+  core.notice(printable(text), { title: printable(title) });
+}
+
+/** A line that shows only with step debugging on. */
+export function trace(text: string): void {
+  core.debug(printable(text));
+}
+
+/** Bytes as people read them: `1.4 MiB (1468006 bytes)`; below 1 KiB only the bytes. */
+export function readableSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} bytes`;
+  const exponent = Math.min(Math.floor(Math.log2(bytes) / 10), 4);
+  const unit = ['', 'KiB', 'MiB', 'GiB', 'TiB'][exponent];
+  return `${(bytes / 1024 ** exponent).toFixed(1)} ${unit} (${bytes} bytes)`;
+}
+
+/** Where a wheel was found and who stored it, as the object of a sentence. */
+export function describeWheel(
+  { key, run, attempt }: { readonly key: string; readonly run: string; readonly attempt: string },
+  here: { readonly bucket: { readonly name: string }; readonly run: string; readonly attempt: string },
+): string {
+  const where = `s3://${here.bucket.name}/${key}`;
+  if (run === '') return `${where} (the old flat layout, which notes no run)`;
+  if (run !== here.run) return `${where}, stored by run ${run}, attempt ${attempt}`;
+  return `${where}, stored by this run's attempt ${attempt}${attempt === here.attempt ? '' : ` (this is attempt ${here.attempt})`}`;
+}

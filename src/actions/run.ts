@@ -1,0 +1,50 @@
+/** Runs one action: signals in, failures out. */
+import * as core from '@actions/core';
+import { WheelStoreError } from '../errors.ts';
+import { printable, say } from './log.ts';
+
+/** What an action is: everything from reading its inputs to setting its outputs. */
+export type Action = (signal: AbortSignal) => Promise<void>;
+
+/**
+ * Runs the action as a step of a job. A failure becomes one annotation and exit status 1; `skip-build` is then
+ * 'false', so that a job that goes on builds. SIGINT and SIGTERM, which the runner sends to cancel a job, abort
+ * the action's signal and leave it the time to clean up.
+ */
+export async function run(action: Action): Promise<void> {
+  const cancellation = new AbortController();
+  const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancelled(signal));
+  process.on('SIGINT', cancel).on('SIGTERM', cancel);
+  try {
+    await action(cancellation.signal);
+  } catch (error) {
+    core.setOutput('skip-build', 'false');
+    report(cancellation.signal.aborted ? cancellation.signal.reason : error);
+  } finally {
+    process.off('SIGINT', cancel).off('SIGTERM', cancel);
+  }
+}
+
+function report(error: unknown): void {
+  process.exitCode = 1;
+  if (error instanceof WheelStoreError) {
+    core.error(printable(error.message), { title: printable(error.title) });
+    return;
+  }
+  const text = error instanceof Error ? error.message : String(error);
+  core.error(
+    printable(`${text} This is a defect of wheel-store-action: please report it with the lines below.`),
+    {
+      title: 'Defect in wheel-store-action',
+    },
+  );
+  for (const line of (error instanceof Error ? (error.stack ?? '') : '').split('\n')) say(line);
+}
+
+function cancelled(signal: string): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Cancelled',
+    reason: `The step was cancelled (${signal}); whatever it had begun was taken away again.`,
+    remedy: 'Run the job again when you want its result.',
+  });
+}

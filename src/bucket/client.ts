@@ -1,0 +1,120 @@
+/** Opens a bucket: endpoint, region, addressing style and credentials settled once, without a request. */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { explain, regionNamedBy } from './failures.ts';
+
+/** How to reach a bucket. Nothing below this object reads inputs or the environment. */
+export interface BucketSettings {
+  readonly name: string;
+  readonly region: string;
+  /** A custom endpoint; undefined: what the SDK resolves from its environment and configuration files. */
+  readonly endpoint: string | undefined;
+  /** undefined: path style with a custom endpoint or a dotted bucket name. */
+  readonly pathStyle: boolean | undefined;
+  /** Send requests without a signature, as for a public bucket. */
+  readonly anonymous: boolean;
+  /** Base URL under which the bucket's keys are served to readers. */
+  readonly publicUrl: string | undefined;
+  /** Seconds for which URLs are to be presigned; undefined: plain URLs. */
+  readonly presignSeconds: number | undefined;
+  /** Whether the environment asks for checksums on every request (AWS_REQUEST_CHECKSUM_CALCULATION). */
+  readonly checksumsAsked: boolean;
+  /** HTTP_PROXY, HTTPS_PROXY, NO_PROXY and their lower-case twins. */
+  readonly proxy: Readonly<Record<string, string | undefined>>;
+  /** What to tell a reader whose step has no credentials. */
+  readonly credentialsRemedy: string;
+}
+
+/** An open bucket. */
+export interface Bucket {
+  readonly settings: BucketSettings;
+  readonly client: S3Client;
+  /** The region that requests are signed for; a redirect corrects it. */
+  readonly region: { current: string };
+  /** The endpoint that is not AWS's own, if there is one. */
+  readonly customEndpoint: string | undefined;
+  /** Stops the client's sockets, so that the process can end at once. */
+  close(): void;
+}
+
+/** What a request is about, for the sentence that explains its failure. */
+export interface RequestPurpose {
+  /** The IAM action that the request needs, such as `s3:PutObject`. */
+  readonly permission: string;
+  /** The key, or the key prefix of a list. */
+  readonly key: string;
+}
+
+/** Tries per request, the first included; the SDK waits in between, with jitter, at most 20 s. */
+const MAX_ATTEMPTS = 6;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** How long a connection may stay silent before the request is tried again. */
+const SILENCE_TIMEOUT_MS = 60_000;
+const MAX_SOCKETS = 16;
+
+/**
+ * Opens a bucket. Sends nothing.
+ *
+ * @throws WheelStoreError when the SDK's configuration files cannot be read.
+ */
+export async function openBucket(settings: BucketSettings): Promise<Bucket> {
+  const region = { current: settings.region };
+  const client = new S3Client({
+    region: async () => region.current,
+    ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint }),
+    ...(settings.anonymous ? unsigned() : {}),
+    maxAttempts: MAX_ATTEMPTS,
+    // Ours is a SHA-256 over the whole wheel; a second checksum per answer would cost and prove less.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_TIMEOUT_MS,
+      httpAgent: new HttpAgent({ keepAlive: true, maxSockets: MAX_SOCKETS, proxyEnv: settings.proxy }),
+      httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS, proxyEnv: settings.proxy }),
+    },
+  });
+  const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
+  client.config.forcePathStyle =
+    settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));
+  if (customEndpoint !== undefined) suitForeignEngines(client, settings);
+  return { settings, client, region, customEndpoint, close: () => client.destroy() };
+}
+
+/**
+ * Sends one request through `request`, once more when S3 answers that the bucket is in another region, and
+ * from then on all requests of this bucket go there.
+ *
+ * @throws WheelStoreError that says what to do; its `cause` is the SDK's error, which `statusOf` and `codeOf`
+ *   read. An abort is passed on as it is.
+ */
+export async function send<Output>(
+  bucket: Bucket,
+  purpose: RequestPurpose,
+  request: (client: S3Client) => Promise<Output>,
+): Promise<Output> {
+  try {
+    return await request(bucket.client);
+  } catch (error) {
+    const named = regionNamedBy(error);
+    if (named !== undefined && named !== bucket.region.current) {
+      bucket.region.current = named;
+      return send(bucket, purpose, request);
+    }
+    throw explain(error, bucket, purpose);
+  }
+}
+
+/** Anonymous requests: the SDK has no switch for them, so the signer leaves each request as it is. */
+function unsigned(): S3ClientConfig {
+  return {
+    credentials: { accessKeyId: '', secretAccessKey: '' },
+    signer: { sign: async (request) => request },
+  };
+}
+
+/** Many S3-compatible stores refuse the checksums that AWS added in 2025 and know no `Expect: 100-continue`. */
+function suitForeignEngines(client: S3Client, settings: BucketSettings): void {
+  client.config.expectContinueHeader = false;
+  if (!settings.checksumsAsked) client.config.requestChecksumCalculation = async () => 'WHEN_REQUIRED';
+}

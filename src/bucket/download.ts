@@ -1,0 +1,170 @@
+/** Reads one object into one open file, in parallel ranges, hashing as it comes. */
+import { createHash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { WheelStoreError } from '../errors.ts';
+import { type Bucket, send } from './client.ts';
+import { isAbort, statusOf } from './failures.ts';
+import type { ListedObject } from './objects.ts';
+import { inParallel, type Part, partsOf } from './parts.ts';
+
+/** What to read, and where to. */
+export interface Download {
+  readonly object: ListedObject;
+  /** An empty file, open for reading and writing. */
+  readonly file: FileHandle;
+  readonly signal: AbortSignal;
+  /** Told the bytes received so far. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+/** Tries per range, on top of the SDK's own tries to get an answer at all. */
+const RANGE_TRIES = 5;
+
+/**
+ * Downloads the object. Every range is bound to the object's ETag (`If-Match`), is written in place, and is
+ * asked for again from where it broke off.
+ *
+ * @returns the SHA-256 of what is now in the file, lower-case hex
+ * @throws WheelStoreError when the object is gone, was changed meanwhile, or the line broke too often
+ */
+export async function downloadObject(bucket: Bucket, download: Download): Promise<string> {
+  const parts = partsOf(download.object.size);
+  const arrivals = parts.map(() => Promise.withResolvers<void>());
+  let received = 0;
+  const onBytes = (bytes: number) => {
+    received += bytes;
+    download.onProgress?.(received);
+  };
+  const transfer = inParallel(parts, download.signal, () => async (part, signal) => {
+    await downloadPart(bucket, download, part, signal, onBytes);
+    arrivals[part.number - 1]!.resolve();
+  });
+  const hash = hashAsItComes(download.file, parts, arrivals);
+  try {
+    await transfer;
+  } catch (error) {
+    for (const arrival of arrivals) arrival.reject(error);
+    await hash.catch(() => undefined);
+    throw error;
+  }
+  return hash;
+}
+
+/** The hash needs the bytes in order, the ranges come as they come: it follows behind, through the file. */
+async function hashAsItComes(
+  file: FileHandle,
+  parts: readonly Part[],
+  arrivals: readonly PromiseWithResolvers<void>[],
+): Promise<string> {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(1024 * 1024);
+  for (const [index, part] of parts.entries()) {
+    await arrivals[index]!.promise;
+    const end = part.offset + part.size;
+    for (let position = part.offset; position < end; ) {
+      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - position), position);
+      if (bytesRead === 0) throw new Error('The downloaded file is shorter than what was written to it.');
+      hash.update(buffer.subarray(0, bytesRead));
+      position += bytesRead;
+    }
+  }
+  return hash.digest('hex');
+}
+
+async function downloadPart(
+  bucket: Bucket,
+  download: Download,
+  part: Part,
+  signal: AbortSignal,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const { object } = download;
+  let done = 0;
+  for (let attempt = 1; done < part.size; attempt += 1) {
+    try {
+      const rest = { first: part.offset + done, last: part.offset + part.size - 1 };
+      for await (const chunk of await openRange(bucket, object, rest, signal)) {
+        // A server that ignores the range would send the whole object into the place of a part.
+        if (done + chunk.length > part.size) throw unwantedBytes(bucket, object);
+        await writeFully(download.file, chunk, part.offset + done);
+        done += chunk.length;
+        onBytes(chunk.length);
+      }
+      if (done < part.size) throw new Error(`the answer ended after ${done} of ${part.size} bytes`);
+    } catch (error) {
+      if (isAbort(error) || signal.aborted || error instanceof WheelStoreError || isLocal(error)) throw error;
+      if (attempt === RANGE_TRIES) throw brokenOff(bucket, object, error);
+      await delay(Math.random() * 100 * 2 ** attempt, undefined, { signal });
+    }
+  }
+}
+
+async function openRange(
+  bucket: Bucket,
+  { key, etag, size }: ListedObject,
+  { first, last }: { first: number; last: number },
+  signal: AbortSignal,
+): Promise<Readable> {
+  try {
+    const answer = await send(bucket, { permission: 's3:GetObject', key }, (client) =>
+      client.send(
+        new GetObjectCommand({
+          Bucket: bucket.settings.name,
+          Key: key,
+          ...(etag === '' ? {} : { IfMatch: etag }),
+          ...(first === 0 && last === size - 1 ? {} : { Range: `bytes=${first}-${last}` }),
+        }),
+        { abortSignal: signal },
+      ),
+    );
+    return answer.Body as Readable;
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === 404 || status === 412) throw changedMeanwhile(bucket, key, status);
+    throw error;
+  }
+}
+
+async function writeFully(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < chunk.length; ) {
+    const { bytesWritten } = await file.write(chunk, done, chunk.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+/** A full disk or a lost folder does not heal by asking S3 again. */
+function isLocal(error: unknown): boolean {
+  const syscall = (error as NodeJS.ErrnoException | undefined)?.syscall;
+  return syscall === 'write' || syscall === 'open' || syscall === 'ftruncate';
+}
+
+function changedMeanwhile(bucket: Bucket, key: string, status: number): WheelStoreError {
+  const what = status === 404 ? 'was deleted' : 'was replaced';
+  return new WheelStoreError({
+    title: 'Wheel changed in the store',
+    reason: `s3://${bucket.settings.name}/${key} ${what} while it was being downloaded.`,
+    remedy: 'Run the job again; if it happens again, find out what else writes to this prefix.',
+  });
+}
+
+function unwantedBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Wrong answer to a range',
+    reason: `The store sent more bytes of s3://${bucket.settings.name}/${key} (${size} bytes) than were asked for.`,
+    remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
+  });
+}
+
+function brokenOff(bucket: Bucket, { key, size }: ListedObject, error: unknown): WheelStoreError {
+  return new WheelStoreError(
+    {
+      title: 'Download broke off',
+      reason: `The download of s3://${bucket.settings.name}/${key} (${size} bytes) broke off ${RANGE_TRIES} times (${(error as Error).message}).`,
+      remedy: 'Check the network between the runner and the store, then run the job again.',
+    },
+    { cause: error },
+  );
+}

@@ -1,0 +1,187 @@
+/** Puts one file as one object, whole or not at all. */
+import type { FileHandle } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  type CreateMultipartUploadCommandInput,
+  PutObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { WheelStoreError } from '../errors.ts';
+import { type Bucket, type RequestPurpose, send } from './client.ts';
+import { codeOf, statusOf } from './failures.ts';
+import { inParallel, partsOf } from './parts.ts';
+
+/** A file to put, and how. */
+export interface Upload {
+  readonly key: string;
+  readonly file: FileHandle;
+  /** Bytes. */
+  readonly size: number;
+  readonly contentType: string;
+  readonly cacheControl: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Put only where the key is free (`If-None-Match: *`; S3 user guide, "Conditional writes"). */
+  readonly onlyIfAbsent: boolean;
+  /** Called when all bytes were read and before the object comes to be; throws when the file has changed. */
+  readonly confirmUnchanged: () => Promise<void>;
+  readonly signal: AbortSignal;
+  readonly warn: (text: string) => void;
+  /** Told the bytes sent so far. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+/** Whether the object was created, with its ETag, or its key was found taken, and nothing was written. */
+export type Outcome = { readonly created: true; readonly etag: string } | { readonly created: false };
+
+/** Up to this size a file goes up in one request. */
+export const SINGLE_PUT_BYTES = 16 * 1024 * 1024;
+const CONFLICT_TRIES = 6;
+/** A single put that is under way when the job is cancelled may end; cut off, nobody knows what it did. */
+const GRACE_MS = 3_000;
+
+/**
+ * Puts the file. Each request is retried by the SDK from the same buffer; a conflict with another writer
+ * (409 ConditionalRequestConflict) starts the upload afresh, as the S3 user guide asks.
+ *
+ * @throws WheelStoreError; a multipart upload that was begun is then aborted.
+ */
+export async function putFile(bucket: Bucket, upload: Upload): Promise<Outcome> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const put = upload.size <= SINGLE_PUT_BYTES ? putAtOnce : putInParts;
+      return { created: true, etag: await put(bucket, upload) };
+    } catch (error) {
+      if (statusOf(error) === 412 || codeOf(error) === 'PreconditionFailed') return { created: false };
+      // A completion whose answer was lost is repeated, and finds its upload gone because it is done.
+      if (codeOf(error) === 'NoSuchUpload') return { created: false };
+      if (statusOf(error) !== 409 || attempt === CONFLICT_TRIES) throw error;
+      await delay(Math.random() * 100 * 2 ** attempt, undefined, { signal: upload.signal });
+    }
+  }
+}
+
+async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
+  const body = Buffer.allocUnsafe(upload.size);
+  await readFully(upload, body, 0);
+  await upload.confirmUnchanged();
+  upload.signal.throwIfAborted();
+  const { ETag } = await send(bucket, purposeOf(upload), (client) =>
+    client.send(new PutObjectCommand({ ...describe(bucket, upload), ...condition(upload), Body: body }), {
+      abortSignal: afterGrace(upload.signal),
+    }),
+  );
+  upload.onProgress?.(upload.size);
+  return ETag ?? '';
+}
+
+async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
+  const { UploadId } = await send(bucket, purposeOf(upload), (client) =>
+    client.send(new CreateMultipartUploadCommand(describe(bucket, upload))),
+  );
+  const target = { Bucket: bucket.settings.name, Key: upload.key, UploadId };
+  try {
+    const parts = await sendParts(bucket, upload, target);
+    await upload.confirmUnchanged();
+    upload.signal.throwIfAborted();
+    const { ETag } = await send(bucket, purposeOf(upload), (client) =>
+      client.send(
+        new CompleteMultipartUploadCommand({
+          ...target,
+          ...condition(upload),
+          MultipartUpload: { Parts: parts },
+        }),
+      ),
+    );
+    return ETag ?? '';
+  } catch (error) {
+    await abandon(bucket, upload, target);
+    throw error;
+  }
+}
+
+interface MultipartTarget {
+  readonly Bucket: string;
+  readonly Key: string;
+  readonly UploadId: string | undefined;
+}
+
+async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget): Promise<CompletedPart[]> {
+  const parts = partsOf(upload.size);
+  let sent = 0;
+  return inParallel(parts, upload.signal, () => {
+    const buffer = Buffer.allocUnsafe(parts[0]!.size);
+    return async (part, signal) => {
+      const body = buffer.subarray(0, part.size);
+      await readFully(upload, body, part.offset);
+      const answer = await send(bucket, purposeOf(upload), (client) =>
+        client.send(new UploadPartCommand({ ...target, PartNumber: part.number, Body: body }), {
+          abortSignal: signal,
+        }),
+      );
+      sent += part.size;
+      upload.onProgress?.(sent);
+      const { ETag, ChecksumCRC32, ChecksumCRC64NVME } = answer;
+      return { PartNumber: part.number, ETag, ChecksumCRC32, ChecksumCRC64NVME };
+    };
+  });
+}
+
+/** Parts of an upload that is neither completed nor aborted stay in the bucket, unseen, and are paid for. */
+async function abandon(bucket: Bucket, upload: Upload, target: MultipartTarget): Promise<void> {
+  try {
+    await send(bucket, { permission: 's3:AbortMultipartUpload', key: upload.key }, (client) =>
+      client.send(new AbortMultipartUploadCommand(target)),
+    );
+  } catch (error) {
+    if (statusOf(error) === 404) return;
+    upload.warn(
+      `The parts that were uploaded for ${upload.key} could not be removed; a life-cycle rule with AbortIncompleteMultipartUpload does it. ${(error as Error).message}`,
+    );
+  }
+}
+
+async function readFully({ file, key }: Upload, buffer: Buffer, offset: number): Promise<void> {
+  for (let done = 0; done < buffer.length; ) {
+    const { bytesRead } = await file.read(buffer, done, buffer.length - done, offset + done);
+    if (bytesRead === 0) {
+      throw new WheelStoreError({
+        title: 'Wheel changed',
+        reason: `The wheel became shorter while it was being uploaded to ${key}.`,
+        remedy: 'Let the build finish before this step.',
+      });
+    }
+    done += bytesRead;
+  }
+}
+
+function describe(bucket: Bucket, upload: Upload): CreateMultipartUploadCommandInput {
+  return {
+    Bucket: bucket.settings.name,
+    Key: upload.key,
+    ContentType: upload.contentType,
+    CacheControl: upload.cacheControl,
+    Metadata: { ...upload.metadata },
+  };
+}
+
+function condition({ onlyIfAbsent }: Upload): { IfNoneMatch?: string } {
+  return onlyIfAbsent ? { IfNoneMatch: '*' } : {};
+}
+
+function purposeOf({ key }: Upload): RequestPurpose {
+  return { permission: 's3:PutObject', key };
+}
+
+function afterGrace(signal: AbortSignal): AbortSignal {
+  const late = new AbortController();
+  signal.addEventListener(
+    'abort',
+    () => AbortSignal.timeout(GRACE_MS).addEventListener('abort', () => late.abort(signal.reason)),
+    { once: true },
+  );
+  return late.signal;
+}

@@ -1,0 +1,4 @@
+import { run } from '../actions/run.ts';
+import { store } from '../store.ts';
+
+await run(store);

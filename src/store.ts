@@ -1,0 +1,144 @@
+/** The root action: puts the one wheel that the build left into this run's slot. */
+import { basename } from 'node:path';
+import { warnOfOtherCommit, warnOfOtherVersion } from './actions/commits.ts';
+import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
+import { describeWheel, readableSize, say, warn } from './actions/log.ts';
+import { link, setWheelOutputs } from './actions/outputs.ts';
+import { writeSummary } from './actions/summary.ts';
+import { type Bucket, openBucket } from './bucket/client.ts';
+import { WheelStoreError } from './errors.ts';
+import { slotFolder } from './layout.ts';
+import { lookUp, type StoredWheel } from './lookup.ts';
+import { placeInSlot } from './slot.ts';
+import { inspectWheel, type WheelContents } from './wheel/archive.ts';
+import { parseWheelFilename } from './wheel/filename.ts';
+import {
+  describeSearch,
+  findWheels,
+  type OpenWheel,
+  onlyWheel,
+  openWheel,
+  type Search,
+} from './wheel/local.ts';
+
+/**
+ * Stores the wheel at `path`; where there is none because the build was skipped, hands out the stored one.
+ *
+ * @throws WheelStoreError
+ */
+export async function store(signal: AbortSignal): Promise<void> {
+  const inputs = readStoreInputs();
+  const search = await findWheels(inputs.path, inputs.workspace);
+  const path = onlyWheel(search);
+  const checked = path === undefined ? undefined : await check(path);
+  const bucket = await openBucket(inputs.bucket);
+  try {
+    if (checked === undefined) await handOut(bucket, inputs, search, signal);
+    else await put(bucket, inputs, checked, signal);
+  } finally {
+    bucket.close();
+    await checked?.wheel.file.close();
+  }
+}
+
+/** A wheel that may go into the store. */
+interface CheckedWheel {
+  readonly wheel: OpenWheel;
+  readonly contents: WheelContents;
+}
+
+/** Everything that can be wrong with the wheel comes to light here, before the first request. */
+async function check(path: string): Promise<CheckedWheel> {
+  const name = parseWheelFilename(basename(path));
+  const wheel = await openWheel(path);
+  try {
+    const contents = await inspectWheel(path, name);
+    for (const text of contents.warnings) warn(text, 'Wheel');
+    say(`Checked ${path}: ${readableSize(wheel.size)}, SHA-256 ${wheel.sha256}.`);
+    return { wheel, contents };
+  } catch (error) {
+    await wheel.file.close();
+    throw error;
+  }
+}
+
+async function put(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  { wheel, contents }: CheckedWheel,
+  signal: AbortSignal,
+): Promise<void> {
+  await warnOfOtherCommit(inputs);
+  warnOfOtherVersion(contents.version, inputs.place.commit);
+  const slot = { ...inputs.place, run: inputs.run, attempt: inputs.attempt, target: inputs.target };
+  const placed = await placeInSlot(bucket, {
+    slot,
+    wheel,
+    metadata: describe(inputs, contents),
+    signal,
+    warn,
+  });
+  const where = `s3://${inputs.bucket.name}/${placed.wheel.key}`;
+  say(
+    placed.how === 'put'
+      ? `Stored ${where}.`
+      : `Nothing to upload: ${where} already holds these very bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
+  );
+  await handOver(bucket, inputs, placed.wheel, false, 'Wheel stored');
+}
+
+/** The build was skipped, if the commit has a wheel; if it has none, the build forgot to leave one. */
+async function handOut(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  search: Search,
+  signal: AbortSignal,
+): Promise<void> {
+  const { place, run, attempt, target } = inputs;
+  const { wheels, warnings } = await lookUp(
+    bucket,
+    { place, targets: [target], scope: 'commit', run, attempt },
+    signal,
+  );
+  for (const text of warnings) warn(text);
+  const stored = wheels[0];
+  const none = describeSearch(inputs.path, search);
+  if (stored === undefined) {
+    throw new WheelStoreError({
+      title: 'No wheel',
+      reason: `There is ${none}, and the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
+      remedy: "Check that the build ran and that 'path' is where it leaves its wheel.",
+    });
+  }
+  say(`There is ${none}: the build was skipped. Handing out ${describeWheel(stored, inputs)}.`);
+  await handOver(bucket, inputs, stored, true, 'Wheel handed out, build skipped');
+}
+
+async function handOver(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  wheel: StoredWheel,
+  skipBuild: boolean,
+  heading: string,
+): Promise<void> {
+  const linked = await link(bucket, [wheel]);
+  setWheelOutputs(inputs.bucket, linked, skipBuild);
+  say(`wheel-url: ${linked[0]!.plainUrl}`);
+  await writeSummary({ heading, inputs, wheels: linked, skipBuild });
+}
+
+/** Object metadata travels in HTTP headers, which hold printable ASCII; what is not is left out. */
+function describe(inputs: StoreInputs, contents: WheelContents): Record<string, string> {
+  const metadata: Record<string, string> = {
+    commit: inputs.place.commit,
+    run: inputs.run,
+    attempt: inputs.attempt,
+    repository: inputs.repository,
+    project: contents.project,
+    version: contents.version,
+    'requires-python': contents.requiresPython ?? '',
+  };
+  return Object.fromEntries(
+    Object.entries(metadata).filter(([, value]) => /^[\x21-\x7e][\x20-\x7e]{0,255}$/.test(value)),
+  );
+}
