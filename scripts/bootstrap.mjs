@@ -33,9 +33,15 @@ function installPackages() {
   const wanted = hash('package-lock.json');
   if (isStamped(stamp, wanted) && existsSync(NODE)) return;
   console.log('Installing npm packages (first run: about half a minute) …');
-  mustRun('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'npm could not install the packages.');
+  mustRun(
+    'npm',
+    ['ci', '--no-audit', '--no-fund', '--loglevel=error'],
+    'npm could not install the packages.',
+  );
   if (!existsSync(NODE)) {
-    fail('The npm package "node" brought no Node 24: allow its install script (npm config set ignore-scripts false).');
+    fail(
+      'The npm package "node" brought no Node 24: allow its install script (npm config set ignore-scripts false).',
+    );
   }
   writeFileSync(stamp, wanted);
 }
@@ -51,7 +57,16 @@ function installPythonTools() {
   const requirements = join(ROOT, 'scripts', 'requirements.txt');
   mustRun(
     VENV_PYTHON,
-    ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary=:all:', '--requirement', requirements],
+    [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--disable-pip-version-check',
+      '--only-binary=:all:',
+      '--requirement',
+      requirements,
+    ],
     'pip could not install the tools of scripts/requirements.txt.',
   );
   writeFileSync(stamp, wanted);
@@ -63,7 +78,11 @@ function makeVenv(python) {
   rmSync(VENV, { recursive: true, force: true });
   const library = join(TOOLS, 'virtualenv');
   const remedy = `Python cannot make a virtual environment: install its venv module (on Debian and Ubuntu: apt-get install python3-venv).`;
-  mustRun(python, ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', library, 'virtualenv'], remedy);
+  mustRun(
+    python,
+    ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', library, 'virtualenv'],
+    remedy,
+  );
   mustRun(python, ['-m', 'virtualenv', '--quiet', VENV], remedy, { PYTHONPATH: library });
 }
 
@@ -71,7 +90,12 @@ function findPython() {
   const check = 'import sys; sys.exit(sys.version_info < (3, 9))';
   const candidates = [process.env.PYTHON, 'python3', 'python', 'py'].filter(Boolean);
   const python = candidates.find((name) => spawnSync(name, ['-c', check], { stdio: 'ignore' }).status === 0);
-  return python ?? fail(`Python 3.9 or newer is needed; none of ${candidates.join(', ')} is one. Install it, or name it in PYTHON.`);
+  return (
+    python ??
+    fail(
+      `Python 3.9 or newer is needed; none of ${candidates.join(', ')} is one. Install it, or name it in PYTHON.`,
+    )
+  );
 }
 
 /** Two set-ups at once (npm test in two terminals) would undo each other. */
@@ -127,7 +151,9 @@ function mustRun(command, args, explanation, env = {}) {
 }
 
 function hash(file) {
-  return createHash('sha256').update(readFileSync(join(ROOT, file))).digest('hex');
+  return createHash('sha256')
+    .update(readFileSync(join(ROOT, file)))
+    .digest('hex');
 }
 
 function isStamped(stamp, wanted) {

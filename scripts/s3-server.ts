@@ -138,6 +138,8 @@ function serverArguments(
     '-master.volumeSizeLimitMB=256',
     '-volume.max=500',
     '-master.telemetry=false',
+    `-s3.localSocket=${join(folder, 's3.sock')}`,
+    `-filer.localSocket=${join(folder, 'filer.sock')}`,
   ];
 }
 

@@ -71,7 +71,7 @@ async function lookPutLook(bucket: Bucket, placement: Placement): Promise<Placed
     placement.signal.throwIfAborted();
     return await confirm(bucket, placement, putId, outcome);
   } catch (error) {
-    if (mayHaveStored(error)) await takeAway(bucket, placement, putId);
+    if (placement.signal.aborted || mayHaveStored(error)) await takeAway(bucket, placement, putId);
     throw error;
   }
 }

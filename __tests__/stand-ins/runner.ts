@@ -177,3 +177,8 @@ function readProperties(text: string): Record<string, string> {
 function unescapeData(text: string): string {
   return text.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
 }
+
+/** The text of a summary as GitHub shows it: character references read. */
+export function shownText(markdown: string): string {
+  return markdown.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+}

@@ -1,7 +1,7 @@
 /** Makes wheels for tests: valid ones by default, broken ones on purpose. */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 
 /** What to put into a wheel, where it differs from what its filename says. */
@@ -47,11 +47,11 @@ export function wheelBytes(filename: string, recipe: WheelRecipe = {}): Uint8Arr
   return zipSync(files, { level: recipe.level ?? 6, mtime: new Date('2024-01-01T00:00:00Z') });
 }
 
-/** Writes a wheel into `folder`, which is made where it is missing, and returns its path. */
+/** Writes a wheel below `folder`, with the folders that its path needs, and returns its absolute path. */
 export async function makeWheel(folder: string, filename: string, recipe: WheelRecipe = {}): Promise<string> {
   const path = join(folder, filename);
   await mkdir(dirname(path), { recursive: true });
-  await writeFile(path, wheelBytes(filename, recipe));
+  await writeFile(path, wheelBytes(basename(path), recipe));
   return path;
 }
 

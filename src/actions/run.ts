@@ -14,19 +14,19 @@ export type Action = (signal: AbortSignal) => Promise<void>;
 export async function run(action: Action): Promise<void> {
   const cancellation = new AbortController();
   const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancelled(signal));
-  process.on('SIGINT', cancel).on('SIGTERM', cancel);
+  process.on('SIGINT', cancel).on('SIGTERM', cancel).on('uncaughtException', fail);
   try {
     await action(cancellation.signal);
   } catch (error) {
-    core.setOutput('skip-build', 'false');
-    report(cancellation.signal.aborted ? cancellation.signal.reason : error);
+    fail(cancellation.signal.aborted ? cancellation.signal.reason : error);
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel);
   }
 }
 
-function report(error: unknown): void {
+function fail(error: unknown): void {
   process.exitCode = 1;
+  core.setOutput('skip-build', 'false');
   if (error instanceof WheelStoreError) {
     core.error(printable(error.message), { title: printable(error.title) });
     return;

@@ -47,7 +47,7 @@ export interface RequestPurpose {
 }
 
 /** Tries per request, the first included; the SDK waits in between, with jitter, at most 20 s. */
-const MAX_ATTEMPTS = 6;
+const MAX_ATTEMPTS = 5;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** How long a connection may stay silent before the request is tried again. */
 const SILENCE_TIMEOUT_MS = 60_000;

@@ -234,7 +234,8 @@ function explainOther(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
   };
 }
 
-function placeOf(bucket: Bucket): string {
+/** Which store this is, for a sentence: AWS's region or the endpoint, without what may be secret in it. */
+export function placeOf(bucket: Bucket): string {
   return bucket.customEndpoint === undefined
     ? `S3 in ${bucket.region.current}`
     : `the endpoint ${withoutSecrets(bucket.customEndpoint)}`;

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
 import { type Bucket, send } from './client.ts';
-import { statusOf } from './failures.ts';
+import { placeOf, statusOf } from './failures.ts';
 
 /** An object as a listing shows it. */
 export interface ListedObject {
@@ -77,6 +77,8 @@ async function listPage(
       signal === undefined ? {} : { abortSignal: signal },
     ),
   );
+  // The SDK reads any 200 as an answer; a sign-in page or an empty body would pass for 'nothing stored'.
+  if (answer.Name === undefined && answer.IsTruncated === undefined) throw noListing(bucket);
   const decode = answer.EncodingType === 'url' ? decodeListedKey : (key: string) => key;
   const objects = (answer.Contents ?? []).map((object) => ({
     key: decode(object.Key ?? ''),
@@ -95,6 +97,15 @@ function decodeListedKey(key: string): string {
   } catch {
     return key;
   }
+}
+
+function noListing(bucket: Bucket): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Not an S3 answer',
+    reason: `${placeOf(bucket)} answered a listing of '${bucket.settings.name}' with something that is none.`,
+    remedy:
+      "Check that 'endpoint-url' is an S3 endpoint, and that no proxy or sign-in page answers in its stead.",
+  });
 }
 
 function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {

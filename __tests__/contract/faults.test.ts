@@ -1,0 +1,282 @@
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { startJob } from '../stand-ins/job.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+const LARGE = { files: { 'demo/noise.bin': new Uint8Array(40 * 1024 * 1024) }, level: 0 } as const;
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+describe('store, when the put', () => {
+  test('is answered 503 once: stored', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path, nth }) =>
+      operation === 'put' && path.endsWith('.whl') && nth === 1 ? s3Error(503, 'SlowDown') : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([]);
+    expect(await job.keys()).toEqual([job.key(W)]);
+  });
+
+  test('is answered 503 for ever: bounded tries, and SlowDown in the error', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) =>
+      operation === 'put' && path.endsWith('.whl')
+        ? s3Error(503, 'SlowDown', 'Please reduce your request rate.')
+        : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toMatch(/SlowDown/);
+    expect(proxy.operations().filter((operation) => operation === 'put')).toHaveLength(5);
+    expect(await job.keys()).toEqual([]);
+  });
+
+  test.each([['before'], ['after']] as const)(
+    'loses its line %s the server did the work: stored',
+    async (cut) => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W);
+      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path, nth }) =>
+        operation === 'put' && path.endsWith('.whl') && nth === 1 ? { cut } : undefined,
+      );
+      const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+      expect(result.errors).toEqual([]);
+      expect(result.outputs['skip-build']).toBe('false');
+      expect(await job.keys()).toEqual([job.key(W)]);
+    },
+  );
+
+  test('meets a conflict (409): tried again', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path, nth }) =>
+      operation === 'put' && path.endsWith('.whl') && nth <= 2
+        ? s3Error(409, 'ConditionalRequestConflict')
+        : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([]);
+    expect(await job.keys()).toEqual([job.key(W)]);
+  });
+
+  test('is refused (403): names s3:PutObject and the wheel’s key', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'put' ? s3Error(403, 'AccessDenied', 'Access Denied') : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toContain('s3:PutObject');
+    expect(result.errors[0]).toContain(job.key(W));
+  });
+
+  test('finds the credentials expired: names role-duration-seconds', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, LARGE);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+      operation === 'part' && nth === 3
+        ? s3Error(400, 'ExpiredToken', 'The provided token has expired.')
+        : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toContain('role-duration-seconds');
+    expect(await bucket.openUploads()).toEqual([]);
+  });
+
+  test('is refused by KMS: passes on what S3 says', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const words = 'User: arn:aws:sts::1:role is not authorized to perform: kms:GenerateDataKey';
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'put' ? s3Error(403, 'AccessDenied', words) : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors[0]).toContain(words);
+  });
+
+  test('is refused with If-None-Match (501): look, put without, look again, and a warning', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, headers }) =>
+      operation === 'put' && headers['if-none-match'] !== undefined
+        ? s3Error(501, 'NotImplemented')
+        : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([]);
+    expect(result.warnings[0]).toContain('If-None-Match');
+    expect(proxy.operations()).toEqual(['list', 'put', 'list', 'put', 'list']);
+    expect(await job.keys()).toEqual([job.key(W)]);
+  });
+
+  test('and all else is answered 403 without a body: no UnknownError', async () => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint, () => ({ status: 403 }));
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors[0]).not.toContain('UnknownError');
+  });
+});
+
+describe('a store that ignores If-None-Match', () => {
+  /** Both jobs look before either puts; then the first finishes before the second puts. */
+  test.each([
+    ['the same name', 'demo-1.0-py3-none-any.whl'],
+    ['another name', 'demo-2.0-py3-none-any.whl'],
+  ])(
+    'two jobs with other bytes, %s: one at most says success, and its bytes are there',
+    async (_title, second) => {
+      await using one = await startJob(bucket);
+      await using two = await startJob(bucket, one.prefix);
+      await makeWheel(one.dist, W, { metadata: ['Summary: one'] });
+      await makeWheel(two.dist, second, { metadata: ['Summary: two'] });
+      const firstIsDone = Promise.withResolvers<void>();
+      await using proxyOne = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+        operation === 'put' ? { without: ['if-none-match'] } : undefined,
+      );
+      await using proxyTwo = await startFaultProxy(bucket.endpoint, ({ operation, path }) =>
+        operation === 'put' && path.endsWith('.whl')
+          ? { without: ['if-none-match'], after: firstIsDone.promise }
+          : undefined,
+      );
+      const running = two.step('store', { 'endpoint-url': proxyTwo.endpoint });
+      const first = await one.step('store', { 'endpoint-url': proxyOne.endpoint });
+      firstIsDone.resolve();
+      const results = [first, await running];
+      const winners = results.filter(({ code }) => code === 0);
+      expect(winners.length).toBeLessThanOrEqual(1);
+      const keys = await one.keys();
+      expect(keys).toEqual(winners.map(({ outputs }) => outputs['wheel-key']));
+      for (const { outputs } of winners) {
+        expect((await bucket.head(outputs['wheel-key']!)).Metadata?.sha256).toBe(outputs.sha256);
+      }
+    },
+  );
+});
+
+describe('large wheels', () => {
+  test('go up in parts, with If-None-Match on completion, and come back the same', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, LARGE);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([]);
+    expect(proxy.operations().filter((operation) => operation === 'part').length).toBeGreaterThan(4);
+    expect(proxy.requests.find(({ operation }) => operation === 'complete')?.headers['if-none-match']).toBe(
+      '*',
+    );
+    expect(await bucket.openUploads()).toEqual([]);
+    const fetched = await job.step('fetch', { path: 'new' });
+    expect(fetched.outputs.sha256).toBe(result.outputs.sha256);
+  });
+
+  test('a completion whose answer is lost is found done', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, LARGE);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+      operation === 'complete' && nth === 1 ? { cut: 'after' } : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([]);
+    expect(result.outputs['skip-build']).toBe('false');
+    expect(await job.keys()).toEqual([job.key(W)]);
+    expect(await bucket.openUploads()).toEqual([]);
+  });
+
+  test.each([['part'], ['complete']] as const)(
+    'a %s that fails for ever leaves no object and no parts',
+    async (failing) => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W, LARGE);
+      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+        operation === failing ? s3Error(500, 'InternalError') : undefined,
+      );
+      const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+      expect(result.code).toBe(1);
+      expect(await job.keys()).toEqual([]);
+      expect(await bucket.openUploads()).toEqual([]);
+    },
+  );
+});
+
+describe('a cancelled job', () => {
+  test.each([['SIGINT'], ['SIGTERM']] as const)(
+    '%s in the middle of an upload leaves no object and no parts',
+    async (signal) => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W, LARGE);
+      const third = Promise.withResolvers<void>();
+      const gone = Promise.withResolvers<void>();
+      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) => {
+        if (operation !== 'part' || nth !== 3) return undefined;
+        third.resolve();
+        return { after: gone.promise };
+      });
+      const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
+        void third.promise.then(() => child.kill(signal));
+        void once(child, 'exit').then(() => gone.resolve());
+      });
+      expect(result.code).toBe(1);
+      expect(result.outputs['skip-build']).toBe('false');
+      expect(result.errors[0]).toContain(signal);
+      expect(await job.keys()).toEqual([]);
+      expect(await bucket.openUploads()).toEqual([]);
+    },
+  );
+
+  test('in the middle of a single put leaves no object, even if the put still lands', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
+      if (operation !== 'put' || !path.endsWith('.whl')) return undefined;
+      process.kill(pid.current, 'SIGTERM');
+      return undefined;
+    });
+    const pid = { current: 0 };
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
+      pid.current = child.pid!;
+    });
+    expect(result.code).toBe(1);
+    expect(await job.keys()).toEqual([]);
+  });
+
+  test('in the middle of a fetch leaves nothing in the folder', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.workspace, `built/${W}`, LARGE);
+    await job.step('store', { path: 'built' });
+    const pid = { current: 0 };
+    const gone = Promise.withResolvers<void>();
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) => {
+      if (operation !== 'get' || nth !== 3) return undefined;
+      process.kill(pid.current, 'SIGTERM');
+      return { after: gone.promise };
+    });
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
+      pid.current = child.pid!;
+      void once(child, 'exit').then(() => gone.resolve());
+    });
+    expect(result.code).toBe(1);
+    expect(await readdir(job.dist)).toEqual([]);
+  });
+});
+
+test('nothing of the credentials is in the log or the summary', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  const secret = bucket.env.AWS_SECRET_ACCESS_KEY!;
+  for (const action of ['store', 'find', 'fetch'] as const) {
+    const { log, summary } = await job.step(action, {}, { RUNNER_DEBUG: '1' });
+    expect(log + summary).not.toContain(secret);
+    expect(log + summary).not.toMatch(/X-Amz|Signature/i);
+  }
+});

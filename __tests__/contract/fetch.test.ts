@@ -1,0 +1,215 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+/** Stores a wheel of noise, so that it does not shrink, and returns its bytes. */
+async function stored(job: Job, bytes = 1000): Promise<Buffer> {
+  const noise = Uint8Array.from({ length: bytes }, (_, index) => (index * 7919) % 251);
+  const path = await makeWheel(job.workspace, `built/${W}`, { files: { 'demo/noise.bin': noise }, level: 0 });
+  const result = await job.step('store', { path: 'built' });
+  expect(result.errors).toEqual([]);
+  return readFile(path);
+}
+
+describe('the wheel arrives', () => {
+  test('verified, with its path', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job);
+    const result = await job.step('fetch', { path: 'new/folder' });
+    const path = join(job.workspace, 'new/folder', W);
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(result.outputs).toMatchObject({
+      'skip-build': 'true',
+      'wheel-path': path,
+      'wheel-paths': JSON.stringify([path]),
+      sha256: sha256(bytes),
+    });
+    expect(await readFile(path)).toEqual(bytes);
+    expect(await readdir(join(job.workspace, 'new/folder'))).toEqual([W]);
+  });
+
+  test('large ones in parallel ranges, put together in order', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job, 40 * 1024 * 1024);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([]);
+    expect((await readFile(join(job.dist, W))).equals(bytes)).toBe(true);
+    const ranges = proxy.requests
+      .filter(({ operation }) => operation === 'get')
+      .map(({ headers }) => headers.range);
+    expect(ranges.length).toBeGreaterThan(3);
+    expect(ranges).toContain('bytes=0-8388607');
+  });
+
+  test('of an earlier attempt, when only the failed jobs run again', async () => {
+    await using job = await startJob(bucket);
+    await stored(job);
+    const result = await job.step('fetch', {}, { GITHUB_RUN_ATTEMPT: '2' });
+    expect(result.outputs).toMatchObject({ 'run-attempt': '1', 'wheel-name': W });
+  });
+});
+
+describe('nothing stored', () => {
+  test('fails and says what was looked for', async () => {
+    await using job = await startJob(bucket);
+    const result = await job.step('fetch');
+    expect(result.code).toBe(1);
+    expect(result.outputs['skip-build']).toBe('false');
+    expect(result.errors[0]).toContain(`${job.prefix}/${COMMIT}/`);
+  });
+
+  test('on-missing: ignore goes on', async () => {
+    await using job = await startJob(bucket);
+    const result = await job.step('fetch', { 'on-missing': 'ignore' });
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.outputs).toMatchObject({ 'skip-build': 'false', 'wheel-path': '', 'wheel-paths': '[]' });
+  });
+});
+
+describe('a file of that name is there already', () => {
+  test('with the same bytes: nothing is downloaded', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job);
+    await mkdir(job.dist);
+    await writeFile(join(job.dist, W), bytes);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+    expect(result.outputs['wheel-path']).toBe(join(job.dist, W));
+    expect(proxy.operations()).toEqual(['list', 'head']);
+  });
+
+  test('with other bytes: replaced', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job);
+    await mkdir(job.dist);
+    await writeFile(join(job.dist, W), 'old');
+    expect((await job.step('fetch')).errors).toEqual([]);
+    expect(await readFile(join(job.dist, W))).toEqual(bytes);
+  });
+
+  test('with other bytes, and the new one turns out wrong: kept', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job);
+    bytes[50]! ^= 1;
+    await bucket.put(job.key(W), bytes, { sha256: sha256(Buffer.from('other')) });
+    await mkdir(job.dist);
+    await writeFile(join(job.dist, W), 'old');
+    expect((await job.step('fetch')).code).toBe(1);
+    expect(await readFile(join(job.dist, W), 'utf8')).toBe('old');
+    expect(await readdir(job.dist)).toEqual([W]);
+  });
+});
+
+describe('what arrives is not what was stored', () => {
+  test('other bytes: an error that says not to use it, and nothing on disk', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job);
+    const { Metadata } = await bucket.head(job.key(W));
+    bytes[50]! ^= 1;
+    await bucket.put(job.key(W), bytes, Metadata);
+    const result = await job.step('fetch');
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toMatch(/Do not use it/);
+    expect(await readdir(job.dist)).toEqual([]);
+  });
+
+  test('a line that is cut once: asked for again', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+      operation === 'get' && nth === 1 ? { cutAt: 100 } : undefined,
+    );
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([]);
+    expect(await readFile(join(job.dist, W))).toEqual(bytes);
+    const [, second] = proxy.requests.filter(({ operation }) => operation === 'get');
+    expect(second?.headers.range).toBe(`bytes=100-${bytes.length - 1}`);
+  });
+
+  test('a line that is always cut: an error, and nothing on disk', async () => {
+    await using job = await startJob(bucket);
+    await stored(job);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'get' ? { cutAt: 0 } : undefined,
+    );
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toMatch(/broke off/);
+    expect(await readdir(job.dist)).toEqual([]);
+  });
+
+  test('the object is replaced between two ranges', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await stored(job, 20 * 1024 * 1024);
+    bytes[bytes.length - 1_000_000]! ^= 1;
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+      operation === 'get' && nth === 3 ? { after: bucket.put(job.key(W), bytes) } : undefined,
+    );
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.log).toMatch(/was replaced/);
+    expect(await readdir(job.dist)).toEqual([]);
+  });
+});
+
+describe('the disk', () => {
+  test('has less free than the wheel needs: both figures, and no byte is asked for', async () => {
+    await using job = await startJob(bucket);
+    await stored(job);
+    const size = 2 ** 52;
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'head'
+        ? {
+            change: (answer) => ({
+              ...answer,
+              headers: { ...answer.headers, 'content-length': String(size) },
+            }),
+          }
+        : undefined,
+    );
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toMatch(new RegExp(`${size} bytes.*\\d+ bytes free`));
+    expect(proxy.operations()).toEqual(['list', 'head']);
+  });
+
+  test('path is a file', async () => {
+    await using job = await startJob(bucket);
+    await stored(job);
+    await writeFile(join(job.workspace, 'file'), '');
+    const result = await job.step('fetch', { path: 'file' });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toContain(join(job.workspace, 'file'));
+  });
+});
+
+describe('the old layout notes no SHA-256', () => {
+  test('size and zip are checked, and a notice says so', async () => {
+    await using job = await startJob(bucket);
+    await bucket.put(`${job.prefix}/${COMMIT}/${W}`, wheelBytes(W));
+    const result = await job.step('fetch');
+    expect(result.errors).toEqual([]);
+    expect(result.commands.filter(({ name }) => name === 'notice')[0]?.message).toMatch(/without a SHA-256/);
+    expect(result.outputs).toMatchObject({ sha256: '', requirement: expect.not.stringContaining('#') });
+    expect(await readdir(job.dist)).toEqual([W]);
+  });
+
+  test('a broken one is refused', async () => {
+    await using job = await startJob(bucket);
+    await bucket.put(`${job.prefix}/${COMMIT}/${W}`, wheelBytes(W).subarray(0, 300));
+    const result = await job.step('fetch');
+    expect(result.code).toBe(1);
+    expect(await readdir(job.dist)).toEqual([]);
+  });
+});

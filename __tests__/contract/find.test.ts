@@ -1,0 +1,251 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import { shownText } from '../stand-ins/runner.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+/** Puts a wheel's key into the store without the action; a look-up does not read its bytes. */
+const place = (job: Job, path: string, body = 'wheel', metadata = {}) =>
+  bucket.put(`${job.prefix}/${COMMIT}/${path}`, body, metadata);
+
+describe('what is stored is found', () => {
+  test('with all outputs of the store, and changes nothing', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const stored = await job.step('store');
+    const before = await job.keys();
+    const found = await job.step('find');
+    expect(found.errors).toEqual([]);
+    expect(found.code).toBe(0);
+    expect(found.outputs).toEqual({ ...stored.outputs, 'skip-build': 'true' });
+    expect(await job.keys()).toEqual(before);
+    expect(shownText(found.summary)).toContain(W);
+  });
+
+  test('nothing stored: build, and no error', async () => {
+    await using job = await startJob(bucket);
+    const result = await job.step('find');
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(result.outputs).toMatchObject({
+      'skip-build': 'false',
+      'wheel-url': '',
+      'run-id': '',
+      wheels: '[]',
+    });
+    expect(result.log).toContain(`${job.prefix}/${COMMIT}/`);
+  });
+
+  test('one list and one head', async () => {
+    await using job = await startJob(bucket);
+    await place(job, `7_1/${W}`);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(proxy.operations()).toEqual(['list', 'head']);
+  });
+});
+
+describe('of several, the newest by numbers', () => {
+  const cases: [title: string, stored: string[], found: string][] = [
+    ['the highest attempt', ['100_2', '100_9', '100_10'], '100_10'],
+    ['the highest run', ['99_3', '100_1'], '100_1'],
+    ['run ids beyond 2^53', ['9007199254740993_1', '9007199254740992_1'], '9007199254740993_1'],
+    ['an earlier attempt of this run', ['7_1'], '7_1'],
+  ];
+  test.each(cases)('%s', async (_title, stored, found) => {
+    await using job = await startJob(bucket);
+    for (const slot of stored) await place(job, `${slot}/${W}`);
+    const result = await job.step('find', {}, { GITHUB_RUN_ATTEMPT: '2' });
+    expect(`${result.outputs['run-id']}_${result.outputs['run-attempt']}`).toBe(found);
+    expect(result.outputs['skip-build']).toBe('true');
+  });
+
+  test('the log names the attempt that stored it, and this one', async () => {
+    await using job = await startJob(bucket);
+    await place(job, `7_1/${W}`);
+    const result = await job.step('find', {}, { GITHUB_RUN_ATTEMPT: '2' });
+    expect(result.log).toMatch(/this run’s attempt 1|this run's attempt 1 \(this is attempt 2\)/);
+  });
+
+  test('the old flat layout comes last', async () => {
+    await using job = await startJob(bucket);
+    await place(job, 'old-1.0-py3-none-any.whl');
+    expect((await job.step('find')).outputs).toMatchObject({
+      'wheel-name': 'old-1.0-py3-none-any.whl',
+      'run-id': '',
+    });
+    await place(job, `5_1/${W}`);
+    expect((await job.step('find')).outputs).toMatchObject({ 'wheel-name': W, 'run-id': '5' });
+  });
+});
+
+describe('what does not count', () => {
+  const cases: [title: string, path: string, body: string][] = [
+    ['an object of no bytes', `7_1/${W}`, ''],
+    ['a wheel of a target, without target', `7_1/linux/${W}`, 'wheel'],
+    ['a name that is no wheel’s', '7_1/demo-latest-py3-none-any.whl', 'wheel'],
+    ['a run with a leading zero', `07_1/${W}`, 'wheel'],
+    ['a folder that is no run', `latest/${W}`, 'wheel'],
+    ['deeper folders', `7_1/a/b/${W}`, 'wheel'],
+    ['index pages', 'index.html', '<html>'],
+  ];
+  test.each(cases)('%s', async (_title, path, body) => {
+    await using job = await startJob(bucket);
+    await place(job, path, body);
+    expect((await job.step('find')).outputs['skip-build']).toBe('false');
+  });
+
+  test('a longer commit of which this one is the beginning', async () => {
+    await using job = await startJob(bucket);
+    await bucket.put(`${job.prefix}/${COMMIT}${'b'.repeat(24)}/7_1/${W}`, 'wheel');
+    expect((await job.step('find')).outputs['skip-build']).toBe('false');
+  });
+
+  test('a slot with two wheels, which a warning names', async () => {
+    await using job = await startJob(bucket);
+    await place(job, `8_1/${W}`);
+    await place(job, '8_1/demo-2.0-py3-none-any.whl');
+    await place(job, `7_1/${W}`);
+    const result = await job.step('find');
+    expect(result.outputs['run-id']).toBe('7');
+    expect(result.warnings[0]).toMatch(/demo-1\.0-py3-none-any\.whl.*demo-2\.0-py3-none-any\.whl/);
+  });
+
+  test('what a life-cycle rule deletes between list and head', async () => {
+    await using job = await startJob(bucket);
+    await place(job, `7_1/${W}`);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'head' ? { status: 404 } : undefined,
+    );
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.outputs['skip-build']).toBe('false');
+  });
+});
+
+describe('scope', () => {
+  const cases: [scope: string, found: string][] = [
+    ['commit', '9_1'],
+    ['run', '7_2'],
+    ['attempt', '7_1'],
+  ];
+  test.each(cases)('%s', async (scope, found) => {
+    await using job = await startJob(bucket);
+    for (const slot of ['9_1', '7_2', '7_1']) await place(job, `${slot}/${W}`);
+    const result = await job.step('find', { scope });
+    expect(result.outputs['wheel-key']).toBe(`${job.prefix}/${COMMIT}/${found}/${W}`);
+  });
+
+  test('run does not fall back on the flat layout', async () => {
+    await using job = await startJob(bucket);
+    await place(job, W);
+    expect((await job.step('find', { scope: 'run' })).outputs['skip-build']).toBe('false');
+  });
+});
+
+test('several wheels in the flat layout are an error that lists them', async () => {
+  await using job = await startJob(bucket);
+  const names = ['foo-1.0-cp39-abi3-macosx_11_0_arm64.whl', 'foo-1.0-cp39-abi3-manylinux_2_34_x86_64.whl'];
+  for (const name of names) await place(job, name);
+  const result = await job.step('find');
+  expect(result.code).toBe(1);
+  for (const name of names) expect(result.errors[0]).toContain(name);
+});
+
+test('2,500 keys over three pages, the match on the last', async () => {
+  await using job = await startJob(bucket);
+  const filler = Array.from({ length: 2500 }, (_, index) => `0_1/t${String(index).padStart(4, '0')}/${W}`);
+  for (let start = 0; start < filler.length; start += 50) {
+    await Promise.all(filler.slice(start, start + 50).map((path) => place(job, path)));
+  }
+  await place(job, `7_1/${W}`);
+  await using proxy = await startFaultProxy(bucket.endpoint);
+  const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+  expect(result.outputs['run-id']).toBe('7');
+  expect(proxy.operations()).toEqual(['list', 'list', 'list', 'head']);
+});
+
+describe('no answer is not the answer no', () => {
+  test('403 fails and names the permission and the bucket', async () => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint, () =>
+      s3Error(403, 'AccessDenied', 'Access Denied'),
+    );
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.outputs).toEqual({ 'skip-build': 'false' });
+    expect(result.errors[0]).toContain('s3:ListBucket');
+    expect(result.errors[0]).toContain(bucket.name);
+    expect(proxy.requests).toHaveLength(1);
+  });
+
+  test('with on-error: build it warns and says to build', async () => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint, () => s3Error(403, 'AccessDenied'));
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint, 'on-error': 'build' });
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.outputs).toMatchObject({ 'skip-build': 'false', 'wheel-url': '' });
+    expect(result.warnings[0]).toContain('s3:ListBucket');
+  });
+
+  test('on-error: build does not excuse bad input', async () => {
+    await using job = await startJob(bucket);
+    expect((await job.step('find', { commit: 'main', 'on-error': 'build' })).code).toBe(1);
+  });
+
+  test('a list allowed but no head: names s3:GetObject', async () => {
+    await using job = await startJob(bucket);
+    await place(job, `7_1/${W}`);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'head' ? { status: 403 } : undefined,
+    );
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toContain('s3:GetObject');
+  });
+
+  test('a page that leads nowhere ends', async () => {
+    await using job = await startJob(bucket);
+    const page = `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken><Contents><Key>k</Key><Size>1</Size></Contents></ListBucketResult>`;
+    await using proxy = await startFaultProxy(bucket.endpoint, () => ({
+      status: 200,
+      body: page,
+      headers: { 'content-type': 'application/xml' },
+    }));
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toContain('goes on');
+    expect(proxy.requests.length).toBeLessThan(5);
+  });
+});
+
+describe('the commit', () => {
+  test('is said, and a checkout of another one warned of, when it is the run’s own', async () => {
+    await using job = await startJob(bucket);
+    await mkdir(join(job.workspace, '.git'));
+    await writeFile(join(job.workspace, '.git/HEAD'), `${'d'.repeat(40)}\n`);
+    const env = { GITHUB_SHA: COMMIT, GITHUB_EVENT_NAME: 'pull_request' };
+    const result = await job.step('find', {}, env);
+    expect(result.log).toContain(`Commit ${COMMIT}.`);
+    expect(result.warnings[0]).toContain('d'.repeat(40));
+    const other = await job.step('find', {}, { ...env, GITHUB_SHA: 'e'.repeat(40) });
+    expect(other.warnings).toEqual([]);
+  });
+
+  test('defaults to github.sha', async () => {
+    await using job = await startJob(bucket);
+    await place(job, `7_1/${W}`);
+    const { step } = job;
+    const { commit: _, ...inputs } = { ...bucket.inputs, prefix: job.prefix, commit: '' };
+    const result = await step('find', { ...inputs, commit: COMMIT });
+    expect(result.outputs['skip-build']).toBe('true');
+  });
+});

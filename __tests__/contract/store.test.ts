@@ -1,0 +1,386 @@
+import { mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { type FaultProxy, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, startJob } from '../stand-ins/job.ts';
+import { shownText } from '../stand-ins/runner.ts';
+import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+/** A step that must fail before it sends anything goes through a proxy that counts. */
+async function withCounter<Result>(work: (proxy: FaultProxy) => Promise<Result>): Promise<Result> {
+  await using proxy = await startFaultProxy(bucket.endpoint);
+  return await work(proxy);
+}
+
+describe('the one wheel goes into this run’s slot', () => {
+  test('with outputs, metadata, cache header, log and summary', async () => {
+    await using job = await startJob(bucket);
+    const name = 'foo-1.0+cu121-py3-none-any.whl';
+    const bytes = await readFile(await makeWheel(job.dist, name, { metadata: ['Requires-Python: >=3.9'] }));
+    const result = await job.step('store', {}, { GITHUB_RUN_ATTEMPT: '2' });
+
+    const key = `${job.prefix}/${COMMIT}/7_2/${name}`;
+    const url = `${bucket.endpoint}/${bucket.name}/${job.prefix}/${COMMIT}/7_2/foo-1.0%2Bcu121-py3-none-any.whl`;
+    const facts = {
+      key,
+      url,
+      sha256: sha256(bytes),
+      run: '7',
+      attempt: '2',
+      name,
+      target: '',
+      size: bytes.length,
+    };
+    expect({ errors: result.errors, warnings: result.warnings, code: result.code }).toEqual({
+      errors: [],
+      warnings: [],
+      code: 0,
+    });
+    expect({ ...result.outputs, wheels: JSON.parse(result.outputs.wheels!) }).toEqual({
+      'skip-build': 'false',
+      'wheel-url': url,
+      'wheel-name': name,
+      'wheel-key': key,
+      's3-uri': `s3://${bucket.name}/${key}`,
+      sha256: facts.sha256,
+      size: String(bytes.length),
+      requirement: `foo @ ${url}#sha256=${facts.sha256}`,
+      'run-id': '7',
+      'run-attempt': '2',
+      wheels: [facts],
+    });
+    expect(await job.keys()).toEqual([key]);
+    expect(await bucket.get(key)).toEqual(bytes);
+    const head = await bucket.head(key);
+    expect(head.CacheControl).toBe('public, max-age=31536000, immutable');
+    expect(head.Metadata).toMatchObject({
+      sha256: facts.sha256,
+      commit: COMMIT,
+      run: '7',
+      attempt: '2',
+      repository: 'octo/demo',
+      project: 'foo',
+      version: '1.0+cu121',
+      'requires-python': '>=3.9',
+    });
+    expect(result.log).toContain(`Stored s3://${bucket.name}/${key}.`);
+    for (const text of [
+      name,
+      facts.sha256,
+      'py3-none-any',
+      key,
+      'run 7, attempt 2',
+      `pip install "${url}"`,
+    ]) {
+      expect(shownText(result.summary)).toContain(text);
+    }
+  });
+
+  test('with a target, below the run', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const result = await job.step('store', { target: 'linux-x86_64-cp312' });
+    expect(result.outputs['wheel-key']).toBe(job.key(`linux-x86_64-cp312/${W}`));
+    expect(JSON.parse(result.outputs.wheels!)).toMatchObject([{ target: 'linux-x86_64-cp312' }]);
+  });
+
+  test('an empty prefix makes keys that begin with the commit', async () => {
+    await using job = await startJob(bucket);
+    const commit = 'e'.repeat(64);
+    await makeWheel(job.dist, W);
+    const result = await job.step('store', { prefix: '', commit });
+    expect(result.outputs['wheel-key']).toBe(`${commit}/7_1/${W}`);
+  });
+
+  test('a later run stores its own, whatever other runs stored', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await job.step('store');
+    const result = await job.step('store', {}, { GITHUB_RUN_ID: '8' });
+    expect(result.outputs['skip-build']).toBe('false');
+    expect(await job.keys()).toHaveLength(2);
+  });
+});
+
+describe('path', () => {
+  const cases: [title: string, file: string, path: string][] = [
+    ['a file', `out/${W}`, `out/${W}`],
+    ['a folder', `out/${W}`, 'out'],
+    ['a folder with a slash', `out/${W}`, 'out/'],
+    ['a glob', `target/wheels/${W}`, 'target/wheels/*.whl'],
+    ['a deep glob', `dist/a/b/${W}`, 'dist/**/*.whl'],
+    ['a folder whose name looks like a glob', `out[1]/${W}`, 'out[1]'],
+    ['empty, which is dist', `dist/${W}`, ''],
+  ];
+  test.each(cases)('%s', async (_title, file, path) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.workspace, file);
+    const result = await job.step('store', { path });
+    expect(result.errors).toEqual([]);
+    expect(result.outputs['wheel-name']).toBe(W);
+  });
+
+  test('absolute', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.workspace, `elsewhere/${W}`);
+    const result = await job.step('store', { path: join(job.workspace, 'elsewhere', '*.whl') });
+    expect(result.outputs['wheel-name']).toBe(W);
+  });
+
+  test('other files, folders, dotfiles and dangling links beside the wheel do not count', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await writeFile(join(job.dist, 'demo-1.0.tar.gz'), 'sdist');
+    await writeFile(join(job.dist, '.hidden-1.0-py3-none-any.whl'), 'x');
+    await mkdir(join(job.dist, 'folder-1.0-py3-none-any.whl'));
+    await symlink('nowhere', join(job.dist, 'dangling-1.0-py3-none-any.whl'));
+    const result = await job.step('store');
+    expect(result.errors).toEqual([]);
+    expect(result.outputs['wheel-name']).toBe(W);
+  });
+
+  test('two wheels are an error that lists both, and nothing is sent', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'a-1.0-py3-none-any.whl');
+    await makeWheel(job.dist, 'a-1.1-py3-none-any.whl');
+    const { result, requests } = await withCounter(async ({ endpoint, requests }) => ({
+      result: await job.step('store', { 'endpoint-url': endpoint }),
+      requests,
+    }));
+    expect(result.code).toBe(1);
+    expect(result.outputs).toEqual({ 'skip-build': 'false' });
+    expect(result.errors[0]).toContain('a-1.0-py3-none-any.whl, a-1.1-py3-none-any.whl');
+    expect(requests).toEqual([]);
+  });
+
+  test('no wheel and none stored: the pattern, the folder and what is there', async () => {
+    await using job = await startJob(bucket);
+    await mkdir(job.dist);
+    await writeFile(join(job.dist, 'demo-1.0.tar.gz'), 'sdist');
+    const result = await job.step('store', { path: 'dist/*.whl' });
+    expect(result.code).toBe(1);
+    expect(result.outputs['skip-build']).toBe('false');
+    expect(result.errors).toHaveLength(1);
+    for (const text of ['dist/*.whl', job.dist, 'demo-1.0.tar.gz', COMMIT])
+      expect(result.errors[0]).toContain(text);
+  });
+
+  test('no wheel, but the commit has one: it is handed out', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const stored = await job.step('store');
+    const again = await job.step(
+      'store',
+      { path: 'nothing-here' },
+      { GITHUB_RUN_ID: '9', GITHUB_RUN_ATTEMPT: '3' },
+    );
+    expect(again.errors).toEqual([]);
+    expect(again.outputs).toEqual({ ...stored.outputs, 'skip-build': 'true' });
+    expect(again.log).toContain('stored by run 7, attempt 1');
+    expect(shownText(again.summary)).toContain('run 7, attempt 1');
+  });
+});
+
+describe('a wheel that is not what it should be is refused before anything is sent', () => {
+  const html = Buffer.from('<!DOCTYPE html><html><body>Not found</body></html>');
+  const whole = wheelBytes(W);
+  const cases: [title: string, filename: string, bytes: Uint8Array, says: RegExp][] = [
+    ['empty', W, new Uint8Array(0), /empty/],
+    ['cut off in the middle', W, whole.subarray(0, whole.length / 2), /cut off|zip/],
+    ['HTML', W, html, /HTML|zip/],
+    [
+      'another version in METADATA',
+      'foo-9.9.dev0-py3-none-any.whl',
+      wheelBytes('foo-9.9.dev0-py3-none-any.whl', { version: '1.0' }),
+      /1\.0/,
+    ],
+    ['another project in METADATA', W, wheelBytes(W, { project: 'other' }), /other/],
+    ['a name that no wheel has', 'demo-latest-py3-none-any.whl', whole, /latest/],
+    ['a suffix in upper case', 'demo-1.0-py3-none-any.WHL', whole, /lower case/],
+  ];
+  test.each(cases)('%s', async (_title, filename, bytes, says) => {
+    await using job = await startJob(bucket);
+    await mkdir(job.dist);
+    await writeFile(join(job.dist, filename), bytes);
+    const { result, requests } = await withCounter(async ({ endpoint, requests }) => ({
+      result: await job.step('store', { 'endpoint-url': endpoint }),
+      requests,
+    }));
+    expect(result.code).toBe(1);
+    expect(result.errors).toHaveLength(1);
+    expect(result.errors[0]).toMatch(says);
+    expect(requests).toEqual([]);
+  });
+
+  test('another local version in METADATA only warns', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0+cu1-py3-none-any.whl', { version: '1.0' });
+    const result = await job.step('store');
+    expect(result.errors).toEqual([]);
+    expect(result.warnings.join()).toMatch(/1\.0\+cu1.*local/);
+    expect(await job.keys()).toHaveLength(1);
+  });
+
+  test('a project that is spelt otherwise is the same project', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo_bar-1.0-py3-none-any.whl', { project: 'Foo.Bar' });
+    const result = await job.step('store');
+    expect(result.errors).toEqual([]);
+    expect(result.outputs.requirement).toMatch(/^foo-bar @ /);
+  });
+});
+
+describe('the slot', () => {
+  test('the same bytes again are no error, and are not uploaded', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const first = await job.step('store');
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const second = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(second.errors).toEqual([]);
+    expect(second.outputs['skip-build']).toBe('false');
+    expect(second.outputs.sha256).toBe(first.outputs.sha256);
+    expect(proxy.operations()).toEqual(['list', 'head']);
+  });
+
+  test('other bytes under the same name are refused, the stored object stays', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await readFile(await makeWheel(job.dist, W));
+    await job.step('store');
+    await makeWheel(job.dist, W, { metadata: ['Summary: other'] });
+    const result = await job.step('store');
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toMatch(/already holds other bytes.*target/);
+    expect(await bucket.get(job.key(W))).toEqual(bytes);
+  });
+
+  test.each([
+    ['the same bytes', 0],
+    ['other bytes', 1],
+  ])('an object without SHA-256 with %s is compared by its bytes', async (title, code) => {
+    await using job = await startJob(bucket);
+    const bytes = Buffer.from(await readFile(await makeWheel(job.dist, W)));
+    if (title === 'other bytes') bytes[40]! ^= 1;
+    await bucket.put(job.key(W), bytes);
+    const result = await job.step('store');
+    expect(result.code).toBe(code);
+    expect(await bucket.get(job.key(W))).toEqual(bytes);
+  });
+
+  test('another wheel in it is refused, and the error says to set target', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
+    await job.step('store', { path: 'dist/*cp311*' });
+    await makeWheel(job.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
+    const result = await job.step('store', { path: 'dist/*cp312*' });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toMatch(/foo-1\.0-cp311-cp311-linux_x86_64\.whl.*target/);
+    expect(await job.keys()).toEqual([job.key('foo-1.0-cp311-cp311-linux_x86_64.whl')]);
+  });
+
+  test('two jobs that store different wheels into one slot at the same moment: at most one stays', async () => {
+    await using one = await startJob(bucket);
+    await using two = await startJob(bucket, one.prefix);
+    await makeWheel(one.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
+    await makeWheel(two.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
+    const results = await Promise.all([one.step('store'), two.step('store')]);
+    const winners = results.filter(({ code }) => code === 0);
+    const keys = await one.keys();
+    expect(winners.length).toBeLessThanOrEqual(1);
+    expect(keys).toEqual(winners.map(({ outputs }) => outputs['wheel-key']));
+    for (const { code, errors } of results) if (code !== 0) expect(errors[0]).toContain('target');
+  });
+
+  test('a multipart upload does not take a slot that was filled meanwhile, and leaves no parts', async () => {
+    await using job = await startJob(bucket);
+    const noise = { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) };
+    await makeWheel(job.dist, W, { files: noise, level: 0 });
+    const theirs = wheelBytes(W, { metadata: ['Summary: theirs'] });
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+      operation === 'complete' && nth === 1 ? { after: bucket.put(job.key(W), theirs) } : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toContain('other bytes');
+    expect(proxy.requests.find(({ operation }) => operation === 'complete')?.headers['if-none-match']).toBe(
+      '*',
+    );
+    expect(await bucket.get(job.key(W))).toEqual(Buffer.from(theirs));
+    expect(await bucket.openUploads()).toEqual([]);
+  });
+});
+
+describe('sends no more than it needs', () => {
+  test('list, put, list', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(proxy.operations()).toEqual(['list', 'put', 'list']);
+    const put = proxy.requests.find(({ path }) => path.endsWith('.whl'))!;
+    expect(put.headers['if-none-match']).toBe('*');
+    expect(put.headers['content-length']).toBe(String(put.bytes));
+    expect(Object.keys(put.headers).filter((name) => name.startsWith('x-amz-checksum'))).toEqual([]);
+    expect(put.headers['content-encoding']).toBeUndefined();
+  });
+
+  test('checksums only where the environment asks for them', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const env = { AWS_REQUEST_CHECKSUM_CALCULATION: 'WHEN_SUPPORTED' };
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, env);
+    expect(result.errors).toEqual([]);
+    const put = proxy.requests.find(({ path }) => path.endsWith('.whl'))!;
+    expect(put.headers['x-amz-checksum-crc32']).toBeDefined();
+  });
+});
+
+describe('warns', () => {
+  test('when another commit is checked out', async () => {
+    await using job = await startJob(bucket);
+    const head = 'd'.repeat(40);
+    await mkdir(join(job.workspace, '.git/refs/heads'), { recursive: true });
+    await writeFile(join(job.workspace, '.git/HEAD'), 'ref: refs/heads/main\n');
+    await writeFile(join(job.workspace, '.git/refs/heads/main'), `${head}\n`);
+    await makeWheel(job.dist, W);
+    const result = await job.step('store');
+    expect(result.code).toBe(0);
+    expect(result.warnings.join()).toContain(head);
+    expect(result.warnings.join()).toContain(COMMIT);
+  });
+
+  test('when the version names another commit', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.1.dev3+g1234567-py3-none-any.whl');
+    const result = await job.step('store');
+    expect(result.code).toBe(0);
+    expect(result.warnings.join()).toMatch(new RegExp(`1234567.*${COMMIT}`));
+  });
+
+  test('not when the version names this commit', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, `foo-1.1.dev3+g${COMMIT.slice(0, 9)}.d20260101-py3-none-any.whl`);
+    expect((await job.step('store')).warnings).toEqual([]);
+  });
+});
+
+test('a wheel that changes while it is read is not stored', async () => {
+  await using job = await startJob(bucket);
+  const path = await makeWheel(job.dist, W);
+  // The first list is answered only after the wheel was changed: between the check and the upload.
+  await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+    operation === 'list' && nth === 1 ? { after: truncate(path, 100) } : undefined,
+  );
+  const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+  expect(result.code).toBe(1);
+  expect(result.errors[0]).toMatch(/while it was being/);
+  expect(await job.keys()).toEqual([]);
+});

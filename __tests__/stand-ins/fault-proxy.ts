@@ -1,0 +1,226 @@
+/** An HTTP proxy between the action and the real S3 server that counts requests and causes faults. */
+import { type BinaryLike, createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { SignatureV4 } from '@smithy/signature-v4';
+
+/** The S3 operation that a request asks for. */
+export type Operation =
+  | 'list'
+  | 'get'
+  | 'head'
+  | 'put'
+  | 'delete'
+  | 'create-upload'
+  | 'part'
+  | 'complete'
+  | 'abort'
+  | 'other';
+
+/** A request that came by. */
+export interface SeenRequest {
+  readonly operation: Operation;
+  /** The key, or the bucket, without query. */
+  readonly path: string;
+  /** Path and query. */
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  /** 1 for the first of its operation, and so on. */
+  readonly nth: number;
+  readonly bytes: number;
+}
+
+/** What happens to a request; undefined lets it pass. */
+export type Fault =
+  | undefined
+  /** Answer in the server's stead. */
+  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
+  /** Cut the line before the server hears of it, or once it has done its work. */
+  | { readonly cut: 'before' | 'after' }
+  /** Send so many bytes of the answer's body, then cut the line. */
+  | { readonly cutAt: number }
+  /** Pass the request on without these headers, and then only when `after` is fulfilled. */
+  | { readonly without: readonly string[]; readonly after?: Promise<unknown> }
+  /** Change the answer's headers or body. */
+  | { readonly change: (answer: Answer) => Answer }
+  /** Pass the request on when this is fulfilled. */
+  | { readonly after: Promise<unknown> };
+
+/** An answer of the server. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly body: Buffer;
+}
+
+/** A proxy that runs. */
+export interface FaultProxy extends AsyncDisposable {
+  /** What to give as `endpoint-url`. */
+  readonly endpoint: string;
+  readonly requests: readonly SeenRequest[];
+  /** The operations in the order in which they came, without those that announce and withdraw a store. */
+  operations(): Operation[];
+}
+
+/** Starts a proxy before `endpoint`; `rule` says what becomes of each request. */
+export async function startFaultProxy(
+  endpoint: string,
+  rule: (seen: SeenRequest) => Fault = () => undefined,
+): Promise<FaultProxy> {
+  const requests: SeenRequest[] = [];
+  const server: Server = createServer((incoming, response) => {
+    void handle(incoming, response, endpoint, requests, rule).catch(() => response.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    operations: () => requests.filter((seen) => !isClaim(seen)).map(({ operation }) => operation),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** Whether a request is about the empty object that announces a store to an engine of unknown manners. */
+export function isClaim({ path }: Pick<SeenRequest, 'path'>): boolean {
+  return path.endsWith('.claim');
+}
+
+async function handle(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  endpoint: string,
+  requests: SeenRequest[],
+  rule: (seen: SeenRequest) => Fault,
+): Promise<void> {
+  const body = await buffer(incoming);
+  const operation = operationOf(incoming);
+  const { url = '', headers } = incoming;
+  const path = url.split('?')[0]!;
+  const alike = requests.filter(
+    (seen) => seen.operation === operation && isClaim(seen) === isClaim({ path }),
+  );
+  const seen: SeenRequest = { operation, path, url, headers, nth: alike.length + 1, bytes: body.length };
+  requests.push(seen);
+  const fault = rule(seen);
+  if (fault === undefined) return reply(response, await forward(incoming, body, endpoint));
+  if ('status' in fault)
+    return reply(response, { headers: {}, ...fault, body: Buffer.from(fault.body ?? '') });
+  if ('after' in fault) await fault.after;
+  if ('without' in fault)
+    return reply(response, await forward(incoming, body, endpoint, resigned(incoming, body, fault.without)));
+  if ('after' in fault) return reply(response, await forward(incoming, body, endpoint));
+  if ('cut' in fault && fault.cut === 'before') return void response.destroy();
+  const answer = await forward(incoming, body, endpoint);
+  if ('change' in fault) return reply(response, fault.change(answer));
+  if ('cut' in fault) return void response.destroy();
+  response.writeHead(answer.status, answer.headers);
+  response.write(answer.body.subarray(0, fault.cutAt), () => response.destroy());
+}
+
+function operationOf({ method, url = '' }: IncomingMessage): Operation {
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  const isBucket = pathname.split('/').filter((segment) => segment !== '').length <= 1;
+  if (method === 'GET') return isBucket ? 'list' : 'get';
+  if (method === 'HEAD') return 'head';
+  if (method === 'PUT') return searchParams.has('partNumber') ? 'part' : 'put';
+  if (method === 'POST' && searchParams.has('uploads')) return 'create-upload';
+  if (method === 'POST' && searchParams.has('uploadId')) return 'complete';
+  if (method === 'DELETE') return searchParams.has('uploadId') ? 'abort' : 'delete';
+  return 'other';
+}
+
+/** The Host header stays what the client signed. */
+async function forward(
+  incoming: IncomingMessage,
+  body: Buffer,
+  endpoint: string,
+  headers: Promise<OutgoingHttpHeaders> | OutgoingHttpHeaders = incoming.headers,
+): Promise<Answer> {
+  const { hostname, port } = new URL(endpoint);
+  const outgoing = request({
+    hostname,
+    port,
+    method: incoming.method,
+    path: incoming.url,
+    headers: await headers,
+    agent: false,
+  });
+  outgoing.end(body);
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };
+}
+
+/** Signs a request anew without some of its headers, so that the server does as if it did not know them. */
+async function resigned(
+  { method = '', url = '', headers }: IncomingMessage,
+  body: Buffer,
+  without: readonly string[],
+): Promise<OutgoingHttpHeaders> {
+  const dropped = [...without, 'authorization', 'x-amz-date', 'x-amz-content-sha256', 'connection'];
+  const kept = Object.entries(headers).filter(([name]) => !dropped.includes(name)) as [string, string][];
+  const { pathname, searchParams } = new URL(url, 'http://localhost');
+  const signer = new SignatureV4({
+    service: 's3',
+    region: process.env.WHEEL_STORE_TEST_REGION ?? '',
+    credentials: {
+      accessKeyId: process.env.WHEEL_STORE_TEST_ACCESS_KEY_ID ?? '',
+      secretAccessKey: process.env.WHEEL_STORE_TEST_SECRET_ACCESS_KEY ?? '',
+    },
+    sha256: Sha256,
+    uriEscapePath: false,
+  });
+  const signed = await signer.sign({
+    method,
+    protocol: 'http:',
+    hostname: '',
+    path: pathname,
+    query: Object.fromEntries(searchParams),
+    headers: Object.fromEntries(kept),
+    body,
+  });
+  return signed.headers;
+}
+
+/** What the signer wants of a hash, made of Node's own. */
+class Sha256 {
+  readonly #hash: Hash | Hmac;
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', secret as BinaryLike);
+  }
+  update(data: Uint8Array): void {
+    this.#hash.update(data);
+  }
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+  reset(): void {
+    throw new Error('The signer makes a new hash each time.');
+  }
+}
+
+function reply(response: ServerResponse, { status, headers, body }: Answer): void {
+  const { 'transfer-encoding': _chunked, connection: _connection, ...rest } = headers;
+  const isHead = response.req.method === 'HEAD';
+  response.writeHead(status, isHead ? rest : { ...rest, 'content-length': String(body.length) });
+  response.end(body);
+}
+
+/** An S3 error answer. */
+export function s3Error(status: number, code: string, message = 'injected', more = ''): Fault {
+  const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`;
+  return { status, body, headers: { 'content-type': 'application/xml' } };
+}
