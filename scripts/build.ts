@@ -1,4 +1,8 @@
-/** Builds dist/: one ES module per action and the chunks they share. */
+/**
+ * Builds dist/: one ES module per action and the chunks they share.
+ *
+ *     node scripts/build.ts [FOLDER]
+ */
 import { rm } from 'node:fs/promises';
 import { build, type Plugin } from 'esbuild';
 
@@ -15,10 +19,11 @@ const withoutOidc: Plugin = {
   },
 };
 
-await rm('dist', { recursive: true, force: true });
+const outdir = process.argv[2] ?? 'dist';
+await rm(outdir, { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: ['src/main/store.ts', 'src/main/find.ts', 'src/main/fetch.ts'],
-  outdir: 'dist',
+  outdir,
   bundle: true,
   splitting: true,
   minify: true,
@@ -37,4 +42,4 @@ const { metafile } = await build({
   plugins: [withoutOidc],
 });
 const sizes = Object.values(metafile.outputs).map(({ bytes }) => bytes);
-console.log(`dist: ${sizes.length} files, ${sizes.reduce((sum, bytes) => sum + bytes, 0)} bytes`);
+console.log(`${outdir}: ${sizes.length} files, ${sizes.reduce((sum, bytes) => sum + bytes, 0)} bytes`);

@@ -88,8 +88,11 @@ async function startSeaweed(): Promise<S3Server> {
   const configuration = join(folder, 's3.json');
   await writeFile(configuration, JSON.stringify({ identities: [administrator(keys)] }));
   const [master, volume, filer, s3] = (await freePorts(4)) as [number, number, number, number];
-  const child = spawn(WEED, serverArguments(folder, configuration, { master, volume, filer, s3 }), {
+  const ports = { master, volume, filer, s3 };
+  const child = spawn(WEED, serverArguments(folder, configuration, ports), {
     stdio: ['ignore', 'pipe', 'pipe'],
+    // Its own logs and sockets go into the temporary folder of the process.
+    env: { ...process.env, TMPDIR: folder },
   });
   const log = join(folder, 'log');
   const sink = createWriteStream(log);
@@ -99,7 +102,12 @@ async function startSeaweed(): Promise<S3Server> {
   process.on('exit', killWithUs);
   const stop = async () => {
     process.off('exit', killWithUs);
-    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
+    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
+      await once(child, 'exit');
+    // Asked to end, it takes half a minute; killed, it leaves these behind.
+    for (const [name, port] of Object.entries(ports)) {
+      await rm(`/tmp/seaweedfs-${name}-grpc-${port + 10_000}.sock`, { force: true });
+    }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   };
   const server = { endpoint: `http://127.0.0.1:${s3}`, region: 'us-east-1', ...keys, stop };

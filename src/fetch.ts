@@ -31,7 +31,7 @@ export async function fetch(signal: AbortSignal): Promise<void> {
     core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
     core.setOutput('wheel-paths', JSON.stringify(paths));
     const heading = linked.length > 0 ? 'Wheel fetched' : 'No wheel to fetch';
-    await writeSummary({ heading, inputs, wheels: linked, skipBuild: linked.length > 0 });
+    await writeSummary({ heading, inputs, wheels: linked });
   } finally {
     bucket.close();
   }

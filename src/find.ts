@@ -37,6 +37,11 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
   for (const wheel of linked) say(`Found ${describeWheel(wheel, inputs)}: the build can be skipped.`);
   if (!skipBuild) say(`Not stored: ${describeQuery(query)}. The build is needed.`);
   setWheelOutputs(inputs.bucket, linked, skipBuild);
-  const heading = skipBuild ? 'Wheel found, build skipped' : 'No wheel stored yet, build needed';
-  await writeSummary({ heading, inputs, wheels: linked, skipBuild });
+  const heading = skipBuild ? 'Wheel found' : 'No wheel stored yet, build needed';
+  await writeSummary({
+    heading,
+    inputs,
+    wheels: linked,
+    build: 'can be skipped: this commit’s wheel is stored',
+  });
 }

@@ -124,7 +124,8 @@ async function handOver(
   const linked = await link(bucket, [wheel]);
   setWheelOutputs(inputs.bucket, linked, skipBuild);
   say(`wheel-url: ${linked[0]!.plainUrl}`);
-  await writeSummary({ heading, inputs, wheels: linked, skipBuild });
+  const build = skipBuild ? 'skipped: this commit’s wheel was stored already' : 'ran: this is its wheel';
+  await writeSummary({ heading, inputs, wheels: linked, build });
 }
 
 /** Object metadata travels in HTTP headers, which hold printable ASCII; what is not is left out. */

@@ -9,7 +9,8 @@ export interface Report {
   readonly heading: string;
   readonly inputs: CommonInputs;
   readonly wheels: readonly LinkedWheel[];
-  readonly skipBuild: boolean;
+  /** What became of the build, where this step decides or knows it. */
+  readonly build?: string;
 }
 
 /** GitHub refuses a step's summary of more than 1 MiB whole ("Workflow commands", job summaries). */
@@ -26,14 +27,14 @@ export async function writeSummary(report: Report): Promise<void> {
 }
 
 /** Renders the report as GitHub-flavoured Markdown; what comes from outside is escaped. */
-export function renderSummary({ heading, inputs, wheels, skipBuild }: Report): string {
+export function renderSummary({ heading, inputs, wheels, build }: Report): string {
   const parts = [`### ${escapeCell(heading)}`];
   if (wheels.length === 0) {
     parts.push(
       `Commit ${code(inputs.place.commit)} has no wheel in ${code(`s3://${inputs.bucket.name}/${inputs.place.prefix}`)}.`,
     );
   }
-  for (const wheel of wheels) parts.push(table(rows(wheel, inputs, skipBuild)), install(wheel));
+  for (const wheel of wheels) parts.push(table(rows(wheel, inputs, build)), install(wheel));
   return `${parts.join('\n\n')}\n\n`;
 }
 
@@ -49,21 +50,22 @@ export function cutToLimit(markdown: string, limit: number): string {
   return `${room.subarray(0, room.lastIndexOf(0x0a)).toString('utf8')}${CUT}`;
 }
 
-function rows(wheel: LinkedWheel, inputs: CommonInputs, skipBuild: boolean): [string, string][] {
+function rows(wheel: LinkedWheel, inputs: CommonInputs, build: string | undefined): [string, string][] {
   const { name, target, size, sha256, key } = wheel;
   return [
     ['Wheel', code(name.filename)],
-    ...(target === '' ? [] : ([['Target', code(target)]] as [string, string][])),
+    ...optionalRow('Target', target === '' ? undefined : code(target)),
     ['Size', escapeCell(readableSize(size))],
     ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
     ['Where', code(`s3://${inputs.bucket.name}/${key}`)],
     ['Stored by', storedBy(wheel, inputs)],
-    [
-      'Build',
-      skipBuild ? 'skipped: this commit’s wheel was stored already' : 'ran: this step stored its wheel',
-    ],
+    ...optionalRow('Build', build),
   ];
+}
+
+function optionalRow(name: string, value: string | undefined): [string, string][] {
+  return value === undefined ? [] : [[name, value]];
 }
 
 function tags(all: readonly string[]): string {

@@ -1,0 +1,74 @@
+import { describe, expect, test } from '@jest/globals';
+import { commitNamedBy } from '../src/actions/commits.ts';
+import { printable, readableSize } from '../src/actions/log.ts';
+import { cutToLimit, escapeCell } from '../src/actions/summary.ts';
+import { readCommands, shownText } from './stand-ins/runner.ts';
+
+describe('text from outside cannot start a workflow command', () => {
+  test.each([
+    ['::error::owned'],
+    ['  ::set-output name=x::y'],
+    ['a\n::error::owned'],
+    ['a\r\n::error::owned'],
+    ['a\u2028::error::owned'],
+    ['##[error]owned'],
+    ['a ##[add-mask]b'],
+    ['%0A::error::owned'],
+  ])('%p', (text) => {
+    expect(readCommands(printable(text))).toEqual([]);
+    expect(printable(text).split(/\r\n|\n|\r/)).toHaveLength(1);
+    expect(printable(text)).toContain('owned'.slice(0, text.includes('owned') ? 5 : 0));
+  });
+});
+
+describe('text from outside stays text in the summary', () => {
+  test.each([
+    ['<img src=x onerror=alert(1)>'],
+    ['a | b'],
+    ['`code`'],
+    ['[link](https://example.com)'],
+    ['https://example.com'],
+    ['**bold** _it_ ~~no~~'],
+    ['@octocat #1'],
+    ['\\| \\`'],
+  ])('%p', (text) => {
+    const cell = escapeCell(text);
+    expect(cell).not.toMatch(/[<>|`*_[\]\\~@:]/);
+    expect(shownText(cell)).toBe(text);
+  });
+});
+
+describe('a summary that would pass the limit', () => {
+  test('is cut at a line’s end and says so', () => {
+    const markdown = 'é'.repeat(10).concat('\n').repeat(1000);
+    const cut = cutToLimit(markdown, 5000);
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(5000);
+    expect(cut).toMatch(/é{10}\n\n_The rest of this summary was left out/);
+  });
+
+  test('and one that does not is left alone', () => {
+    expect(cutToLimit('é\n', 3)).toBe('é\n');
+  });
+});
+
+test.each([
+  [0, '0 bytes'],
+  [1023, '1023 bytes'],
+  [1024, '1.0 KiB (1024 bytes)'],
+  [1_468_006, '1.4 MiB (1468006 bytes)'],
+  [6 * 1024 ** 3, '6.0 GiB (6442450944 bytes)'],
+])('%d bytes read %s', (bytes, text) => {
+  expect(readableSize(bytes)).toBe(text);
+});
+
+test.each([
+  ['1.1.dev3+g1234567', '1234567'],
+  ['1.1.dev3+g1234567.d20260101', '1234567'],
+  ['1.0+3.gabcdef012', 'abcdef012'],
+  ['1.0+cu121', undefined],
+  ['1.0', undefined],
+  ['1.0+g123', undefined],
+  ['1.0+gpu1234567', undefined],
+])('version %s names commit %p', (version, commit) => {
+  expect(commitNamedBy(version)).toBe(commit);
+});

@@ -1,0 +1,3 @@
+from primes._count import below
+
+__all__ = ["below"]

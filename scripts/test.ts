@@ -1,0 +1,25 @@
+/**
+ * Runs the tests, with arguments for jest; where WHEEL_STORE_TEST_REPORT names a file, jest's own counts are
+ * written there.
+ */
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const report = process.env.WHEEL_STORE_TEST_REPORT;
+const child = spawn(
+  process.execPath,
+  [
+    // Our modules are ES modules, which jest runs only so; it warns of it in every process.
+    '--experimental-vm-modules',
+    '--no-warnings',
+    resolve(root, 'node_modules/jest/bin/jest.js'),
+    ...(report ? ['--json', `--outputFile=${report}`] : []),
+    ...process.argv.slice(2),
+  ],
+  { cwd: root, stdio: report ? ['inherit', 'ignore', 'inherit'] : 'inherit' },
+);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+child.on('exit', (code) => {
+  process.exitCode = code ?? 1;
+});
