@@ -2,71 +2,79 @@
 import { resolve } from 'node:path';
 import * as core from '@actions/core';
 import { type FetchInputs, readFetchInputs } from './actions/inputs.ts';
-import { describeWheel, note, readableSize, say, warn } from './actions/log.ts';
-import { link, setWheelOutputs } from './actions/outputs.ts';
+import { describeWheel, note, readableSize, say } from './actions/log.ts';
+import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
+import { ask, type Reply } from './actions/question.ts';
 import { writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
-import { describeQuery, lookUp, type StoredWheel } from './lookup.ts';
-import { saveWheel } from './save.ts';
+import { isComplete } from './lookup.ts';
+import { type SavedWheel, saveWheels } from './save.ts';
 
 /**
- * Brings the commit's wheel into the folder `path`.
+ * Brings the commit's wheels into the folder `path`: all that were asked for, or none.
  *
- * @throws WheelStoreError when nothing is stored (unless `on-missing` says to go on) or what arrives is not
+ * @throws WheelStoreError when one is not stored (unless `on-missing` says to go on) or what arrives is not
  *   what was stored
  */
 export async function fetch(signal: AbortSignal): Promise<void> {
   const inputs = readFetchInputs();
   const bucket = await openBucket(inputs.bucket);
   try {
-    const query = { ...inputs, targets: [inputs.target] };
-    const { wheels, warnings } = await lookUp(bucket, query, signal);
-    for (const text of warnings) warn(text);
-    if (wheels.length === 0) refuseOrGoOn(inputs, describeQuery(query));
-    const paths: string[] = [];
-    for (const wheel of wheels) paths.push(await bring(bucket, inputs, wheel, signal));
-    const linked = await link(bucket, wheels);
-    setWheelOutputs(inputs.bucket, linked, linked.length > 0);
-    core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
-    core.setOutput('wheel-paths', JSON.stringify(paths));
-    const heading = linked.length > 0 ? 'Wheel fetched' : 'No wheel to fetch';
-    await writeSummary({ heading, inputs, wheels: linked });
+    const found = await ask(bucket, inputs, signal);
+    if (!isComplete(found)) refuseOrGoOn(inputs, found);
+    for (const wheel of found.wheels) say(`Found ${describeWheel(wheel, inputs)}.`);
+    const saved = await saveWheels(bucket, found.wheels, resolve(inputs.workspace, inputs.path), signal);
+    saved.forEach(tell);
+    await report(bucket, inputs, found, saved);
   } finally {
     bucket.close();
   }
 }
 
-function refuseOrGoOn(inputs: FetchInputs, query: string): void {
+function refuseOrGoOn(inputs: FetchInputs, { lacking }: Reply): void {
   if (inputs.onMissing === 'ignore') {
-    say(`Not stored: ${query}. Going on without it (on-missing: ignore).`);
+    say(`Not stored: ${lacking}. Going on without it (on-missing: ignore).`);
     return;
   }
   throw new WheelStoreError({
     title: 'Wheel not stored',
-    reason: `Not stored: ${query}.`,
+    reason: `Not stored: ${lacking}.`,
     remedy:
       'Check that the job that stores it comes first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
   });
 }
 
-async function bring(
-  bucket: Bucket,
-  inputs: FetchInputs,
-  wheel: StoredWheel,
-  signal: AbortSignal,
-): Promise<string> {
-  say(`Found ${describeWheel(wheel, inputs)}.`);
-  const { path, how } = await saveWheel(bucket, wheel, resolve(inputs.workspace, inputs.path), signal);
-  if (wheel.sha256 === '') {
+function tell({ wheel, path, how }: SavedWheel): void {
+  const { sha256, size, name } = wheel;
+  if (sha256 === '') {
     note(
-      `${wheel.name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
+      `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
     );
   }
   say(
     how === 'downloaded'
-      ? `Fetched ${path}: ${readableSize(wheel.size)}${wheel.sha256 === '' ? '' : `, SHA-256 ${wheel.sha256} verified`}.`
+      ? `Fetched ${path}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`
       : `${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`,
   );
-  return path;
+}
+
+async function report(
+  bucket: Bucket,
+  inputs: FetchInputs,
+  found: Reply,
+  saved: readonly SavedWheel[],
+): Promise<void> {
+  const wheels = await link(bucket, found.wheels);
+  const paths = saved.map(({ path }) => path);
+  setWheelOutputs(
+    inputs.bucket,
+    wheels,
+    isComplete(found),
+    await indexUrl(bucket, inputs.place, found.hasIndex),
+  );
+  core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
+  core.setOutput('wheel-paths', JSON.stringify(paths));
+  const heading = wheels.length > 0 ? 'Wheel fetched' : 'No wheel to fetch';
+  await writeSummary({ heading, inputs, wheels, ...(isComplete(found) ? {} : { lacking: found.lacking }) });
 }

@@ -1,12 +1,14 @@
 /** The action `find`: looks a commit up and changes nothing. */
+import * as core from '@actions/core';
 import { warnOfOtherHead } from './actions/commits.ts';
 import { type FindInputs, readFindInputs } from './actions/inputs.ts';
 import { describeWheel, say, warn } from './actions/log.ts';
-import { link, setWheelOutputs } from './actions/outputs.ts';
+import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
+import { ask } from './actions/question.ts';
 import { writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
-import { describeQuery, lookUp } from './lookup.ts';
+import { isComplete } from './lookup.ts';
 
 /**
  * Says whether the build can be skipped because the commit's wheel is stored.
@@ -15,13 +17,17 @@ import { describeQuery, lookUp } from './lookup.ts';
  */
 export async function find(signal: AbortSignal): Promise<void> {
   const inputs = readFindInputs();
+  if (inputs.rebuild) {
+    say('Not looked up: rebuild is true, so the answer is to build.');
+    return answerBuild(inputs);
+  }
   const bucket = await openBucket(inputs.bucket);
   try {
     await answer(bucket, inputs, signal);
   } catch (error) {
     if (inputs.onError !== 'build' || signal.aborted || !(error instanceof WheelStoreError)) throw error;
     warn(`${error.message} Because of on-error: build, the answer is to build.`, error.title);
-    setWheelOutputs(inputs.bucket, [], false);
+    answerBuild(inputs);
   } finally {
     bucket.close();
   }
@@ -29,19 +35,19 @@ export async function find(signal: AbortSignal): Promise<void> {
 
 async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): Promise<void> {
   await warnOfOtherHead(inputs);
-  const query = { ...inputs, targets: [inputs.target] };
-  const { wheels, warnings } = await lookUp(bucket, query, signal);
-  for (const text of warnings) warn(text);
-  const linked = await link(bucket, wheels);
-  const skipBuild = linked.length > 0;
-  for (const wheel of linked) say(`Found ${describeWheel(wheel, inputs)}: the build can be skipped.`);
-  if (!skipBuild) say(`Not stored: ${describeQuery(query)}. The build is needed.`);
-  setWheelOutputs(inputs.bucket, linked, skipBuild);
-  const heading = skipBuild ? 'Wheel found' : 'No wheel stored yet, build needed';
-  await writeSummary({
-    heading,
-    inputs,
-    wheels: linked,
-    build: 'can be skipped: this commit’s wheel is stored',
-  });
+  const found = await ask(bucket, inputs, signal);
+  const skipBuild = isComplete(found);
+  const wheels = await link(bucket, found.wheels);
+  for (const wheel of wheels) say(`Found ${describeWheel(wheel, inputs)}.`);
+  say(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.lacking}. The build is needed.`);
+  setWheelOutputs(inputs.bucket, wheels, skipBuild, await indexUrl(bucket, inputs.place, found.hasIndex));
+  core.setOutput('missing-targets', JSON.stringify(found.missing));
+  const heading = skipBuild ? 'Wheel found, the build can be skipped' : 'Build needed';
+  await writeSummary({ heading, inputs, wheels, ...(skipBuild ? {} : { lacking: found.lacking }) });
+}
+
+/** The answer without a look-up: everything that was asked for has to be built. */
+function answerBuild(inputs: FindInputs): void {
+  setWheelOutputs(inputs.bucket, [], false, '');
+  core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? [] : inputs.targets));
 }

@@ -4,6 +4,8 @@
  *     {prefix}/{commit}/{run}_{attempt}/{wheel}            a slot without a target
  *     {prefix}/{commit}/{run}_{attempt}/{target}/{wheel}   a slot with a target
  *     {prefix}/{commit}/{wheel}                            the old flat layout: read, never written
+ *     {prefix}/{commit}/index.html                         the commit's index page
+ *     {prefix}/{commit}/{project}/index.html               the same, for one project
  */
 import { WheelStoreError } from './errors.ts';
 import { readWheelFilename, type WheelName } from './wheel/filename.ts';
@@ -91,6 +93,15 @@ export function slotFolder(slot: Slot): string {
 /** The key of the wheel in its slot; the filename stays as it is, a raw `+` included. */
 export function wheelKey(slot: Slot, filename: string): string {
   return `${slotFolder(slot)}${filename}`;
+}
+
+/**
+ * The key of the commit's index page, or of the page for one project (PEP 503: `/{project}/`).
+ *
+ * @param project - normalised
+ */
+export function indexKey(place: CommitPlace, project?: string): string {
+  return `${commitFolder(place)}${project === undefined ? '' : `${project}/`}index.html`;
 }
 
 /**

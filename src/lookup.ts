@@ -1,8 +1,11 @@
 /** Which of the stored wheels answers a question: per target the newest, by run and attempt. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
 import { headObject, type ListedObject, listObjects, type ObjectHead } from './bucket/objects.ts';
 import { WheelStoreError } from './errors.ts';
-import { type CommitPlace, commitFolder, type PlacedWheel, readWheelKey } from './layout.ts';
+import { type CommitPlace, commitFolder, indexKey, type PlacedWheel, readWheelKey } from './layout.ts';
+import type { Interpreter } from './wheel/interpreter.ts';
+import { allowsPython, rankWheels } from './wheel/pick.ts';
 
 /** Which runs may answer: any of the commit, only this run, only this attempt. */
 export type Scope = 'commit' | 'run' | 'attempt';
@@ -37,6 +40,9 @@ interface Group {
   readonly attempt: string;
   readonly wheels: ListedWheel[];
 }
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 10_000;
 
 /** What a listing says, per target: the wheels that could answer, best first. */
 export interface Ranking {
@@ -98,28 +104,79 @@ function crowded({ wheels }: Group): string {
 
 /** How an answer came about. */
 export interface Answer {
-  /** At most one wheel per target, in the order of the targets' names. */
+  /** At most one wheel per target, in the order of the targets' names; with an interpreter at most one. */
   readonly wheels: readonly StoredWheel[];
+  /** Names of targets that were asked for and are not stored, in the order in which they were asked for. */
+  readonly missing: readonly string[];
+  /** Wheels that are stored, but that the interpreter cannot install. */
+  readonly unfit: readonly string[];
+  /** Whether the commit has an index page. */
+  readonly hasIndex: boolean;
   readonly warnings: readonly string[];
 }
-
-/** Of several wheels of the old flat layout, and then of all that were found, picks one; see `for-python`. */
-export type Choose = (wheels: readonly ListedWheel[]) => readonly ListedWheel[];
 
 /**
  * Looks a commit up: one listing, then one head per wheel that answers. What was deleted between the two
  * (a life-cycle rule) counts as not stored.
  *
+ * @param interpreter - of all wheels that are found, the one that it would install answers
  * @throws WheelStoreError when the store does not answer, which is never the same as 'not stored'; and when
  *   the flat folder holds several wheels and nothing says which is wanted
  */
-export async function lookUp(bucket: Bucket, query: Query, signal: AbortSignal): Promise<Answer> {
+export async function lookUp(
+  bucket: Bucket,
+  query: Query,
+  signal: AbortSignal,
+  interpreter?: Interpreter,
+): Promise<Answer> {
   const objects = await listObjects(bucket, commitFolder(query.place), { signal });
   const { byTarget, warnings } = rank(objects, query);
-  const wheels = await Promise.all(
+  const hasIndex = objects.some(({ key }) => key === indexKey(query.place));
+  if (interpreter !== undefined) {
+    const candidates = [...byTarget.values()].flatMap(([newest = []]) => newest);
+    const best = await bestStillThere(bucket, candidates, interpreter, signal);
+    const wheels = best === undefined ? [] : [best];
+    const unfit = best === undefined ? candidates.map(({ name }) => name.filename) : [];
+    return { wheels, missing: missingOf(query, byTarget), unfit, hasIndex, warnings };
+  }
+  const found = await Promise.all(
     [...byTarget.values()].map((groups) => firstStillThere(bucket, groups, signal)),
   );
-  return { wheels: wheels.filter((wheel) => wheel !== undefined), warnings };
+  const wheels = found.filter((wheel) => wheel !== undefined);
+  const stored = new Map(wheels.map((wheel) => [wheel.target, wheel]));
+  return { wheels, missing: missingOf(query, stored), unfit: [], hasIndex, warnings };
+}
+
+/** Whether an answer is all that was asked for. */
+export function isComplete({ wheels, missing }: Answer): boolean {
+  return wheels.length > 0 && missing.length === 0;
+}
+
+/**
+ * Looks again and again until all that was asked for is stored, or `seconds` are over.
+ *
+ * @param onWait - told once, before the first wait
+ */
+export async function lookUpUntil(
+  seconds: number,
+  onWait: () => void,
+  ...question: Parameters<typeof lookUp>
+): Promise<Answer> {
+  const [, , signal] = question;
+  const end = performance.now() + seconds * 1000;
+  let answer = await lookUp(...question);
+  for (let pause = FIRST_PAUSE_MS; !isComplete(answer); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    const left = end - performance.now();
+    if (left <= 0) return answer;
+    if (pause === FIRST_PAUSE_MS) onWait();
+    await delay(Math.min(pause, left), undefined, { signal });
+    answer = await lookUp(...question);
+  }
+  return answer;
+}
+
+function missingOf({ targets }: Query, stored: ReadonlyMap<string, unknown>): string[] {
+  return targets === '*' ? [] : targets.filter((target) => !stored.has(target));
 }
 
 async function firstStillThere(
@@ -131,6 +188,21 @@ async function firstStillThere(
     if (wheels.length > 1) throw ambiguous(bucket, wheels);
     const head = await headObject(bucket, wheels[0]!.key, signal);
     if (head !== undefined) return withHead(wheels[0]!, head);
+  }
+  return undefined;
+}
+
+async function bestStillThere(
+  bucket: Bucket,
+  candidates: readonly ListedWheel[],
+  interpreter: Interpreter,
+  signal: AbortSignal,
+): Promise<StoredWheel | undefined> {
+  for (const wheel of rankWheels(candidates, interpreter)) {
+    const head = await headObject(bucket, wheel.key, signal);
+    if (head === undefined) continue;
+    const stored = withHead(wheel, head);
+    if (allowsPython(stored.requiresPython, interpreter)) return stored;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-/** Brings a stored wheel onto this machine's disk, whole and verified or not at all. */
+/** Brings stored wheels onto this machine's disk, whole and verified or not at all. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,49 +11,102 @@ import { hashFile } from './wheel/local.ts';
 
 /** A wheel on disk, and whether it had to be downloaded. */
 export interface SavedWheel {
+  readonly wheel: StoredWheel;
   /** Absolute. */
   readonly path: string;
   readonly how: 'downloaded' | 'was-there';
 }
 
+/** A wheel on its way: verified under a temporary name, or there already. */
+interface Arrival extends SavedWheel {
+  /** Empty where nothing had to be downloaded. */
+  readonly temporary: string;
+}
+
 /**
- * Downloads a wheel into `folder`, which is made where it is missing. A file of that name with the same
- * SHA-256 is kept; one with other bytes is replaced once the new one is verified.
+ * Downloads wheels into `folder`, which is made where it is missing: all of them, or none. A file with the
+ * name and the SHA-256 of a wheel is kept; one with other bytes is replaced once all new ones are verified.
  *
+ * @param folder - absolute
  * @throws WheelStoreError; the folder then holds what it held before
  */
-export async function saveWheel(
+export async function saveWheels(
   bucket: Bucket,
-  wheel: StoredWheel,
+  wheels: readonly StoredWheel[],
   folder: string,
   signal: AbortSignal,
-  onProgress?: (bytes: number) => void,
-): Promise<SavedWheel> {
-  const path = join(folder, wheel.name.filename);
-  if (await hasBytes(path, wheel)) return { path, how: 'was-there' };
-  await makeFolder(folder);
-  await checkFreeSpace(folder, wheel);
-  const temporary = join(folder, `.wheel-store-${randomUUID()}.part`);
+): Promise<SavedWheel[]> {
+  refuseEqualNames(wheels);
+  const lacking = await Promise.all(
+    wheels.map(async (wheel) => !(await hasBytes(join(folder, wheel.name.filename), wheel))),
+  );
+  const bytes = wheels.reduce((sum, { size }, index) => sum + (lacking[index] ? size : 0), 0);
+  if (bytes > 0) {
+    await makeFolder(folder);
+    await checkFreeSpace(folder, bytes, wheels);
+  }
+  const arrivals = wheels.map((wheel, index): Arrival => {
+    const path = join(folder, wheel.name.filename);
+    if (!lacking[index]) return { wheel, path, how: 'was-there', temporary: '' };
+    return { wheel, path, how: 'downloaded', temporary: join(folder, `.wheel-store-${randomUUID()}.part`) };
+  });
+  const wanted = arrivals.filter(({ how }) => how === 'downloaded');
   try {
-    const file = await openNew(temporary, folder);
-    try {
-      const sha256 = await downloadObject(bucket, {
-        object: wheel,
-        file,
-        signal,
-        ...(onProgress === undefined ? {} : { onProgress }),
-      });
-      await verify(temporary, file, wheel, sha256);
-    } finally {
-      await file.close();
-    }
+    await allAtOnce(wanted, signal, (arrival, either) => receive(bucket, arrival, folder, either));
     signal.throwIfAborted();
-    await rename(temporary, path);
+    for (const { temporary, path } of wanted) await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await Promise.all(wanted.map(({ temporary }) => rm(temporary, { force: true })));
     throw explainDisk(error, folder);
   }
-  return { path, how: 'downloaded' };
+  return arrivals;
+}
+
+/** The first failure stops the others, and all have come to rest when this is over. */
+async function allAtOnce<Item>(
+  items: readonly Item[],
+  signal: AbortSignal,
+  work: (item: Item, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const failure = new AbortController();
+  const either = AbortSignal.any([signal, failure.signal]);
+  await Promise.allSettled(
+    items.map((item) =>
+      work(item, either).catch((error: unknown) => {
+        if (!failure.signal.aborted) failure.abort(error);
+      }),
+    ),
+  );
+  signal.throwIfAborted();
+  if (failure.signal.aborted) throw failure.signal.reason;
+}
+
+async function receive(
+  bucket: Bucket,
+  { wheel, temporary }: Arrival,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const file = await openNew(temporary, folder);
+  try {
+    const sha256 = await downloadObject(bucket, { object: wheel, file, signal });
+    await verify(temporary, file, wheel, sha256);
+  } finally {
+    await file.close();
+  }
+}
+
+/** In one folder, one would take the other's place. */
+function refuseEqualNames(wheels: readonly StoredWheel[]): void {
+  const targets = Map.groupBy(wheels, ({ name }) => name.filename);
+  for (const [filename, alike] of targets) {
+    if (alike.length === 1) continue;
+    throw new WheelStoreError({
+      title: 'Two wheels of one name',
+      reason: `The targets ${alike.map(({ target }) => target || '(none)').join(' and ')} both hold ${filename}, and one folder cannot.`,
+      remedy: 'Fetch them in two steps, each with its own target and path.',
+    });
+  }
 }
 
 async function hasBytes(path: string, { size, sha256 }: StoredWheel): Promise<boolean> {
@@ -88,13 +141,14 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-async function checkFreeSpace(folder: string, { size, name }: StoredWheel): Promise<void> {
+async function checkFreeSpace(folder: string, bytes: number, wheels: readonly StoredWheel[]): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   const free = bavail * bsize;
-  if (free >= size) return;
+  if (free >= bytes) return;
+  const what = wheels.length === 1 ? wheels[0]!.name.filename : `The ${wheels.length} wheels`;
   throw new WheelStoreError({
     title: 'Disk too full',
-    reason: `${name.filename} needs ${size} bytes, and the disk of ${folder} has ${free} bytes free.`,
+    reason: `${what} would take ${bytes} bytes, and the disk of ${folder} has ${free} bytes free.`,
     remedy: 'Free some room before this step, or fetch into a folder on another disk.',
   });
 }

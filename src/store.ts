@@ -3,12 +3,13 @@ import { basename } from 'node:path';
 import { warnOfOtherCommit, warnOfOtherVersion } from './actions/commits.ts';
 import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
 import { describeWheel, readableSize, say, warn } from './actions/log.ts';
-import { link, setWheelOutputs } from './actions/outputs.ts';
+import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
 import { slotFolder } from './layout.ts';
-import { lookUp, type StoredWheel } from './lookup.ts';
+import { lookUp, type Query, type StoredWheel } from './lookup.ts';
+import { publishIndex } from './publish.ts';
 import { placeInSlot } from './slot.ts';
 import { inspectWheel, type WheelContents } from './wheel/archive.ts';
 import { parseWheelFilename } from './wheel/filename.ts';
@@ -84,7 +85,8 @@ async function put(
       ? `Stored ${where}.`
       : `Nothing to upload: ${where} already holds these very bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
   );
-  await handOver(bucket, inputs, placed.wheel, false, 'Wheel stored');
+  const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
+  await handOver(bucket, inputs, placed.wheel, false, hasIndex);
 }
 
 /** The build was skipped, if the commit has a wheel; if it has none, the build forgot to leave one. */
@@ -95,11 +97,8 @@ async function handOut(
   signal: AbortSignal,
 ): Promise<void> {
   const { place, run, attempt, target } = inputs;
-  const { wheels, warnings } = await lookUp(
-    bucket,
-    { place, targets: [target], scope: 'commit', run, attempt },
-    signal,
-  );
+  const query: Query = { place, targets: [target], scope: 'commit', run, attempt };
+  const { wheels, warnings, hasIndex } = await lookUp(bucket, query, signal);
   for (const text of warnings) warn(text);
   const stored = wheels[0];
   const none = describeSearch(inputs.path, search);
@@ -111,7 +110,7 @@ async function handOut(
     });
   }
   say(`There is ${none}: the build was skipped. Handing out ${describeWheel(stored, inputs)}.`);
-  await handOver(bucket, inputs, stored, true, 'Wheel handed out, build skipped');
+  await handOver(bucket, inputs, stored, true, hasIndex);
 }
 
 async function handOver(
@@ -119,13 +118,37 @@ async function handOver(
   inputs: StoreInputs,
   wheel: StoredWheel,
   skipBuild: boolean,
-  heading: string,
+  hasIndex: boolean,
 ): Promise<void> {
   const linked = await link(bucket, [wheel]);
-  setWheelOutputs(inputs.bucket, linked, skipBuild);
+  setWheelOutputs(inputs.bucket, linked, skipBuild, await indexUrl(bucket, inputs.place, hasIndex));
   say(`wheel-url: ${linked[0]!.plainUrl}`);
-  const build = skipBuild ? 'skipped: this commit’s wheel was stored already' : 'ran: this is its wheel';
-  await writeSummary({ heading, inputs, wheels: linked, build });
+  const heading = skipBuild ? 'Build skipped, the stored wheel is handed out' : 'Wheel stored';
+  await writeSummary({ heading, inputs, wheels: linked });
+}
+
+/** The wheel is stored by now; a page that cannot be written is no reason to fail. */
+async function updateIndex(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  wheel: StoredWheel,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!inputs.index) {
+    say('The index page was left as it is (index: false).');
+    return false;
+  }
+  try {
+    await publishIndex(bucket, inputs, wheel, signal);
+    return true;
+  } catch (error) {
+    if (!(error instanceof WheelStoreError) || signal.aborted) throw error;
+    warn(
+      `The wheel is stored, but the commit's index page could not be updated. ${error.message}`,
+      error.title,
+    );
+    return false;
+  }
 }
 
 /** Object metadata travels in HTTP headers, which hold printable ASCII; what is not is left out. */

@@ -116,7 +116,7 @@ describe('store, when the put', () => {
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
     expect(result.errors).toEqual([]);
     expect(result.warnings[0]).toContain('If-None-Match');
-    expect(proxy.operations()).toEqual(['list', 'put', 'list', 'put', 'list']);
+    expect(proxy.operations().slice(0, 5)).toEqual(['list', 'put', 'list', 'put', 'list']);
     expect(await job.keys()).toEqual([job.key(W)]);
   });
 

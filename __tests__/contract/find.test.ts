@@ -26,7 +26,7 @@ describe('what is stored is found', () => {
     const found = await job.step('find');
     expect(found.errors).toEqual([]);
     expect(found.code).toBe(0);
-    expect(found.outputs).toEqual({ ...stored.outputs, 'skip-build': 'true' });
+    expect(found.outputs).toEqual({ ...stored.outputs, 'skip-build': 'true', 'missing-targets': '[]' });
     expect(await job.keys()).toEqual(before);
     expect(shownText(found.summary)).toContain(W);
   });

@@ -48,7 +48,14 @@ export async function makeBucket(options: { readonly isPublic?: boolean } = {}):
       return Uploads.map(({ Key }) => Key!);
     },
     async put(key, body, metadata = {}) {
-      await client.send(new PutObjectCommand({ ...at(key), Body: Buffer.from(body as string), Metadata: metadata }));
+      await client.send(
+        new PutObjectCommand({
+          ...at(key),
+          Body: Buffer.from(body as string),
+          ContentLength: body.length,
+          Metadata: metadata,
+        }),
+      );
     },
     async get(key) {
       const { Body } = await client.send(new GetObjectCommand(at(key)));

@@ -24,7 +24,7 @@ export interface Job extends AsyncDisposable {
   ): Promise<StepResult>;
   /** The key of a wheel of run 7, attempt 1. */
   key(filename: string): string;
-  /** All keys below the job's prefix. */
+  /** All keys below the job's prefix, but for index pages. */
   keys(): Promise<string[]>;
 }
 
@@ -44,7 +44,7 @@ export async function startJob(bucket: TestBucket, prefix = `t/${randomUUID().sl
         ...(onStart === undefined ? {} : { onStart }),
       }),
     key: (filename) => `${prefix}/${COMMIT}/7_1/${filename}`,
-    keys: () => bucket.keys(`${prefix}/`),
+    keys: async () => (await bucket.keys(`${prefix}/`)).filter((key) => !key.endsWith('/index.html')),
     [Symbol.asyncDispose]: () => rm(workspace, { recursive: true, force: true }),
   };
 }

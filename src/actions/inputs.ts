@@ -29,19 +29,30 @@ export interface StoreInputs extends CommonInputs {
   readonly target: string;
   /** A file, folder or glob. */
   readonly path: string;
+  /** Whether to update the commit's index page. */
+  readonly index: boolean;
+}
+
+/** What `find` and `fetch` are told of what to look up. */
+export interface LookUpInputs extends CommonInputs {
+  /** Names; '' is the wheel without a target; `*` is every target that is stored. */
+  readonly targets: readonly string[] | '*';
+  readonly scope: Scope;
+  /** An interpreter: of all wheels found, the one that it would install is taken. */
+  readonly forPython: string | undefined;
+  /** Seconds to keep looking. */
+  readonly wait: number;
 }
 
 /** The inputs of `find`. */
-export interface FindInputs extends CommonInputs {
-  readonly target: string;
-  readonly scope: Scope;
+export interface FindInputs extends LookUpInputs {
+  /** Answer 'build it' without looking. */
+  readonly rebuild: boolean;
   readonly onError: 'fail' | 'build';
 }
 
 /** The inputs of `fetch`. */
-export interface FetchInputs extends CommonInputs {
-  readonly target: string;
-  readonly scope: Scope;
+export interface FetchInputs extends LookUpInputs {
   /** The folder that the wheel is put into. */
   readonly path: string;
   readonly onMissing: 'fail' | 'ignore';
@@ -49,15 +60,19 @@ export interface FetchInputs extends CommonInputs {
 
 /** @throws WheelStoreError that names the input or variable that is wrong */
 export function readStoreInputs(): StoreInputs {
-  return { ...readCommonInputs(), target: readTarget(), path: core.getInput('path') || 'dist' };
+  return {
+    ...readCommonInputs(),
+    target: readTarget(),
+    path: core.getInput('path') || 'dist',
+    index: readBoolean('index', true),
+  };
 }
 
 /** @throws WheelStoreError that names the input or variable that is wrong */
 export function readFindInputs(): FindInputs {
   return {
-    ...readCommonInputs(),
-    target: readTarget(),
-    scope: readChoice('scope', ['commit', 'run', 'attempt']),
+    ...readLookUpInputs(),
+    rebuild: readBoolean('rebuild', false),
     onError: readChoice('on-error', ['fail', 'build']),
   };
 }
@@ -65,9 +80,7 @@ export function readFindInputs(): FindInputs {
 /** @throws WheelStoreError that names the input or variable that is wrong */
 export function readFetchInputs(): FetchInputs {
   return {
-    ...readCommonInputs(),
-    target: readTarget(),
-    scope: readChoice('scope', ['commit', 'run', 'attempt']),
+    ...readLookUpInputs(),
     path: core.getInput('path') || 'dist',
     onMissing: readChoice('on-missing', ['fail', 'ignore']),
   };
@@ -90,6 +103,16 @@ export function readBoolean(name: string, fallback: boolean): boolean {
     'is neither true nor false',
     'Write true or false (True, TRUE, False and FALSE do as well).',
   );
+}
+
+function readLookUpInputs(): LookUpInputs {
+  return {
+    ...readCommonInputs(),
+    targets: readTargets(),
+    scope: readChoice('scope', ['commit', 'run', 'attempt']),
+    forPython: core.getInput('for-python') || undefined,
+    wait: readWait(),
+  };
 }
 
 function readCommonInputs(): CommonInputs {
@@ -179,12 +202,41 @@ function readCommit(): string {
 
 function readTarget(): string {
   const target = core.getInput('target', { trimWhitespace: false }).replace(/^ +| +$/g, '');
-  if (target === '' || isTarget(target)) return target;
+  if (target !== '') checkTarget(target);
+  return target;
+}
+
+function readTargets(): readonly string[] | '*' {
+  const names = core
+    .getInput('target')
+    .split(/[,\r\n]/)
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 0) return [''];
+  if (names.length === 1 && names[0] === '*') return '*';
+  names.forEach(checkTarget);
+  return [...new Set(names)];
+}
+
+function checkTarget(target: string): void {
+  if (isTarget(target)) return;
   throw badInput(
     'target',
     target,
     'is not one segment of letters, digits and . _ + -',
     'Write it like linux-x86_64-cp312, at most 100 characters, beginning with a letter or digit.',
+  );
+}
+
+function readWait(): number {
+  const text = core.getInput('wait');
+  if (text === '') return 0;
+  if (/^[0-9]{1,6}$/.test(text)) return Number(text);
+  throw badInput(
+    'wait',
+    text,
+    'is not a number of seconds',
+    'Write seconds, such as wait: 1800, or 0 not to wait.',
   );
 }
 

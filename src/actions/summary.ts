@@ -9,8 +9,8 @@ export interface Report {
   readonly heading: string;
   readonly inputs: CommonInputs;
   readonly wheels: readonly LinkedWheel[];
-  /** What became of the build, where this step decides or knows it. */
-  readonly build?: string;
+  /** What was looked for and is not stored. */
+  readonly lacking?: string;
 }
 
 /** GitHub refuses a step's summary of more than 1 MiB whole ("Workflow commands", job summaries). */
@@ -27,14 +27,12 @@ export async function writeSummary(report: Report): Promise<void> {
 }
 
 /** Renders the report as GitHub-flavoured Markdown; what comes from outside is escaped. */
-export function renderSummary({ heading, inputs, wheels, build }: Report): string {
+export function renderSummary({ heading, inputs, wheels, lacking }: Report): string {
   const parts = [`### ${escapeCell(heading)}`];
-  if (wheels.length === 0) {
-    parts.push(
-      `Commit ${code(inputs.place.commit)} has no wheel in ${code(`s3://${inputs.bucket.name}/${inputs.place.prefix}`)}.`,
-    );
-  }
-  for (const wheel of wheels) parts.push(table(rows(wheel, inputs, build)), install(wheel));
+  const [first, ...more] = wheels;
+  if (first !== undefined && more.length === 0) parts.push(details(first, inputs), install(first));
+  if (more.length > 0) parts.push(overview(wheels, inputs));
+  if (lacking !== undefined) parts.push(`Not stored: ${escapeCell(lacking)}.`);
   return `${parts.join('\n\n')}\n\n`;
 }
 
@@ -50,22 +48,38 @@ export function cutToLimit(markdown: string, limit: number): string {
   return `${room.subarray(0, room.lastIndexOf(0x0a)).toString('utf8')}${CUT}`;
 }
 
-function rows(wheel: LinkedWheel, inputs: CommonInputs, build: string | undefined): [string, string][] {
+function details(wheel: LinkedWheel, inputs: CommonInputs): string {
   const { name, target, size, sha256, key } = wheel;
-  return [
+  const rows: [string, string][] = [
     ['Wheel', code(name.filename)],
-    ...optionalRow('Target', target === '' ? undefined : code(target)),
+    ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(readableSize(size))],
     ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
     ['Where', code(`s3://${inputs.bucket.name}/${key}`)],
     ['Stored by', storedBy(wheel, inputs)],
-    ...optionalRow('Build', build),
   ];
+  return table(
+    ['', ''],
+    rows.filter(([, value]) => value !== ''),
+  );
 }
 
-function optionalRow(name: string, value: string | undefined): [string, string][] {
-  return value === undefined ? [] : [[name, value]];
+function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string {
+  const rows = wheels.map((wheel) => [
+    wheel.target === '' ? '' : code(wheel.target),
+    wheel.url === wheel.plainUrl
+      ? `<a href="${escapeCell(wheel.plainUrl)}">${escapeCell(wheel.name.filename)}</a>`
+      : code(wheel.name.filename),
+    escapeCell(readableSize(wheel.size)),
+    sha256Cell(wheel),
+    storedBy(wheel, inputs),
+  ]);
+  return table(['Target', 'Wheel', 'Size', 'SHA-256', 'Stored by'], rows);
+}
+
+function sha256Cell({ sha256 }: LinkedWheel): string {
+  return sha256 === '' ? 'not noted' : code(`${sha256.slice(0, 12)}…`);
 }
 
 function tags(all: readonly string[]): string {
@@ -87,8 +101,8 @@ function install({ url, plainUrl }: LinkedWheel): string {
   return ['```sh', `pip install "${plainUrl}"`, `uv pip install "${plainUrl}"`, '```'].join('\n');
 }
 
-function table(lines: readonly (readonly [string, string])[]): string {
-  return ['| | |', '| --- | --- |', ...lines.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** GitHub's own rules for code spans allow no backtick and no bar in a table's cell, so HTML carries the text. */

@@ -1,6 +1,7 @@
 /** Wheel filenames as the binary distribution format specification (PEP 427 and its current page) reads them. */
 import { WheelStoreError } from '../errors.ts';
-import { readVersion } from './version.ts';
+import { quote } from './quote.ts';
+import { readVersion, type Version } from './version.ts';
 
 /** What a wheel's filename says. */
 export interface WheelName {
@@ -11,9 +12,9 @@ export interface WheelName {
   readonly version: string;
   /** The normalised local part of the version. */
   readonly local: string | undefined;
-  /** The number that a build tag begins with, and the rest of it. */
-  readonly build: readonly [number, string] | undefined;
-  /** Compatibility tags (PEP 425), compressed sets expanded, lower case. */
+  /** The number that a build tag begins with, often a date with its time, and the rest of it. */
+  readonly build: readonly [bigint, string] | undefined;
+  /** Compatibility tags (PEP 425), compressed sets expanded, lower case, each once. */
   readonly tags: readonly string[];
 }
 
@@ -24,20 +25,28 @@ interface Fault {
 }
 
 const FORM = '{project}-{version}(-{build})-{python}-{abi}-{platform}.whl';
+const FORM_REMEDY = `The form is ${FORM}, such as foo-1.0+cu121-cp312-cp312-linux_x86_64.whl.`;
+
+/** Control characters, and what separates folders on one system or another. */
+const NEVER_IN_A_NAME = /[\p{Cc}/\\]/u;
+const PROJECT = /^[\p{L}\p{N}_.]+$/u;
+const TAG_PART = /^[A-Za-z0-9_]+$/;
 
 /**
- * Reads a wheel's filename: what packaging's `parse_wheel_filename` accepts, less tags with characters that
- * no compatibility tag has.
+ * Reads a wheel's filename (binary distribution format, "File name convention"): it accepts what packaging's
+ * `parse_wheel_filename` accepts, less tags with other characters than letters, digits and `_` (packaging
+ * takes all but empty ones), and less control characters, `/` and `\` (which packaging takes in a build tag).
  *
  * @throws WheelStoreError that says what is wrong with the name
  */
 export function parseWheelFilename(filename: string): WheelName {
   const read = readParts(filename);
   if (!('fault' in read)) return read;
+  const { fault, remedy } = mangling(filename) ?? read;
   throw new WheelStoreError({
     title: 'Not a wheel filename',
-    reason: `${quote(filename)} is not the filename of a wheel: ${read.fault}.`,
-    remedy: read.remedy,
+    reason: `${quote(filename)} is not the filename of a wheel: ${fault}.`,
+    remedy,
   });
 }
 
@@ -53,90 +62,118 @@ export function normaliseProject(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
 }
 
+/**
+ * The compatibility tags of a compressed tag set (PEP 425, "Compressed Tag Sets"), lower case, each once.
+ *
+ * @param segments - the python, abi and platform segment
+ */
+export function expandTags([pythons, abis, platforms]: readonly [string, string, string]): string[] {
+  const [p, a, q] = [pythons, abis, platforms].map((segment) => [
+    ...new Set(segment.toLowerCase().split('.')),
+  ]) as [string[], string[], string[]];
+  return p.flatMap((python) => a.flatMap((abi) => q.map((platform) => `${python}-${abi}-${platform}`)));
+}
+
 function readParts(filename: string): WheelName | Fault {
-  const mangled = mangledName(filename);
-  if (mangled !== undefined) return mangled;
+  if (!filename.endsWith('.whl')) return fault('it does not end in .whl');
+  if (NEVER_IN_A_NAME.test(filename)) return fault('it holds a slash, a backslash or a control character');
   const parts = filename.slice(0, -'.whl'.length).split('-');
   if (parts.length !== 5 && parts.length !== 6) {
     return fault(`it has ${parts.length} parts between dashes instead of 5 or 6`);
   }
-  const [project, versionText] = parts as [string, string];
-  if (project.includes('__') || !/^[\p{L}\p{N}_.]+$/u.test(project)) {
-    return fault(
-      `${quote(project)} is no escaped project name`,
-      'Each run of - _ and . in the project becomes one _.',
-    );
-  }
+  const [project, versionText, buildText] = parts as [string, string, string];
+  const segments = parts.slice(-3) as [string, string, string];
   const version = readVersion(versionText);
-  if (version === undefined) return fault(`${quote(versionText)} is no version (PEP 440)`);
-  const build = parts.length === 6 ? readBuild(parts[2]!) : undefined;
-  if (build === null) return fault(`the build tag ${quote(parts[2]!)} does not start with a digit`);
-  const tags = readTags(parts.slice(-3));
-  if ('fault' in tags) return tags;
+  const build = parts.length === 6 ? readBuild(buildText) : undefined;
+  return (
+    projectFault(project) ??
+    (version === undefined ? versionFault(versionText) : undefined) ??
+    (build === null ? buildFault(buildText) : undefined) ??
+    tagFault(segments) ??
+    named(filename, project, version!, build ?? undefined, segments)
+  );
+}
+
+function named(
+  filename: string,
+  project: string,
+  version: Version,
+  build: WheelName['build'],
+  segments: readonly [string, string, string],
+): WheelName {
+  let expanded: string[] | undefined;
   return {
     filename,
     project: normaliseProject(project),
     version: version.text,
     local: version.local,
     build,
-    tags,
+    // Three long segments make millions of tags, and most names in a listing are never asked for theirs.
+    get tags() {
+      expanded ??= expandTags(segments);
+      return expanded;
+    },
   };
 }
 
-/** Names that a browser, a shell or a server has mangled. */
-function mangledName(filename: string): Fault | undefined {
-  if (!filename.endsWith('.whl')) {
-    return /\.whl$/i.test(filename)
-      ? fault('its suffix is not in lower case', 'Rename it to end in .whl.')
-      : fault('it does not end in .whl');
-  }
-  if (/%[0-9a-f]{2}/i.test(filename)) {
-    return fault(
-      'it is percent-encoded',
-      `Rename it to ${quote(filename.replace(/%2b/gi, '+'))}, as the build named it.`,
-    );
-  }
-  const download = / ?\([0-9]+\)\.whl$/;
-  if (download.test(filename)) {
-    return fault(
-      'a browser numbered it as a second download',
-      `Rename it to ${quote(filename.replace(download, '.whl'))}.`,
-    );
-  }
-  return undefined;
-}
-
-function readBuild(text: string): readonly [number, string] | null {
-  const [, digits, rest] = /^([0-9]+)(.*)$/s.exec(text) ?? [];
-  return digits === undefined ? null : [Number(digits), rest!];
-}
-
-function readTags(segments: readonly string[]): string[] | Fault {
-  const [pythons, abis, platforms] = segments.map((segment) => segment.toLowerCase().split('.')) as [
-    string[],
-    string[],
-    string[],
-  ];
-  const wrong = [...pythons, ...abis, ...platforms].find((part) => !/^[a-z0-9_]+$/.test(part));
-  if (wrong !== undefined) return fault(`${quote(wrong)} is no part of a compatibility tag`);
-  if (pythons.some((python) => /^[0-9]/.test(python))) {
-    return fault(
-      `${quote(segments[0]!)} is no Python tag`,
-      'A Python tag begins with a letter, such as py3 or cp312.',
-    );
-  }
-  return pythons.flatMap((python) =>
-    abis.flatMap((abi) => platforms.map((platform) => `${python}-${abi}-${platform}`)),
+function projectFault(project: string): Fault | undefined {
+  if (!project.includes('__') && PROJECT.test(project)) return undefined;
+  return fault(
+    `${quote(project)} is no escaped project name`,
+    'Write each run of - _ and . in the name of the project as one _.',
   );
 }
 
-function fault(
-  text: string,
-  remedy = `The form is ${FORM}, such as foo-1.0+cu121-cp312-cp312-linux_x86_64.whl.`,
-): Fault {
-  return { fault: text, remedy };
+function versionFault(text: string): Fault {
+  return fault(
+    `${quote(text)} is no version (PEP 440)`,
+    'A version is like 1.0, 2.0rc1, 1.0.post1 or 1.0+cu121, with . and no other separator in its local part.',
+  );
 }
 
-function quote(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+function buildFault(text: string): Fault {
+  return fault(
+    `of its six parts the third, ${quote(text)}, is the build tag, and that does not start with a digit`,
+    `Give the build tag a digit, or write a dash inside of any other part as _. ${FORM_REMEDY}`,
+  );
+}
+
+function tagFault(segments: readonly [string, string, string]): Fault | undefined {
+  const wrong = segments.flatMap((segment) => segment.split('.')).find((part) => !TAG_PART.test(part));
+  if (wrong !== undefined) {
+    return fault(
+      `${quote(wrong)} is no part of a compatibility tag`,
+      'Tags hold letters, digits, _ and . only.',
+    );
+  }
+  const python = segments[0].split('.').find((part) => /^[0-9]/.test(part));
+  if (python === undefined) return undefined;
+  return fault(`${quote(python)} is no Python tag`, 'It begins with a letter, such as py3 or cp312.');
+}
+
+function readBuild(text: string): readonly [bigint, string] | null {
+  const [, digits, rest] = /^([0-9]+)(.*)$/s.exec(text) ?? [];
+  return digits === undefined ? null : [BigInt(digits), rest!];
+}
+
+/** Why a name is wrong that a browser, a server or an old file system has mangled. */
+function mangling(filename: string): Fault | undefined {
+  if (filename !== filename.trimEnd()) return fault('it ends in white space', 'Rename it to end in .whl.');
+  if (!filename.endsWith('.whl')) {
+    return /\.whl$/i.test(filename)
+      ? fault('its suffix is not in lower case', 'Rename it to end in .whl.')
+      : undefined;
+  }
+  if (/%[0-9a-f]{2}/i.test(filename)) {
+    const rename = `Rename it to ${quote(filename.replace(/%2b/gi, '+'))}, as the build named it.`;
+    return fault('it is percent-encoded', rename);
+  }
+  const numbered = / ?\([0-9]+\)\.whl$/;
+  if (!numbered.test(filename)) return undefined;
+  const rename = `Rename it to ${quote(filename.replace(numbered, '.whl'))}.`;
+  return fault('a browser numbered it as a second download', rename);
+}
+
+function fault(text: string, remedy = FORM_REMEDY): Fault {
+  return { fault: text, remedy };
 }

@@ -1,0 +1,115 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { readWheelFilename } from '../../src/wheel/filename.ts';
+import { askPython } from '../tools-python.ts';
+import { filenames } from './arbitrary-names.ts';
+import { PACKAGING_NAMES } from './packaging-names.ts';
+
+interface Verdict {
+  readonly project: string;
+  readonly version: string;
+  readonly local: string | null;
+  readonly build: readonly [string, string] | null;
+  readonly tags: readonly string[];
+}
+interface Judgement {
+  readonly packaging: string;
+  readonly verdicts: readonly (Verdict | null)[];
+}
+
+interface Words {
+  readonly edition: string;
+  readonly words: readonly number[];
+  readonly unknown: readonly number[];
+}
+
+const SEED = 20_240_131;
+const EACH = 10_000;
+
+function judge(names: readonly string[]): Judgement {
+  return askPython<Judgement>(join(import.meta.dirname, 'judge_filenames.py'), names);
+}
+
+function ours(filename: string): Verdict | null {
+  const name = readWheelFilename(filename);
+  if (name === undefined) return null;
+  const { project, version, local = null, build, tags } = name;
+  return {
+    project,
+    version,
+    local,
+    build: build === undefined ? null : [String(build[0]), build[1]],
+    tags: tags.toSorted(),
+  };
+}
+
+/** What we refuse on purpose and packaging does not, by kind. */
+function purpose(filename: string): string | undefined {
+  if (/[\p{Cc}/\\]/u.test(filename)) return 'a control character, slash or backslash';
+  const tags = filename.slice(0, -'.whl'.length).split('-').slice(-3).join('.');
+  return /[^A-Za-z0-9_.]/.test(tags) ? 'a tag with another character' : undefined;
+}
+
+interface Difference {
+  readonly name: string;
+  readonly ours: Verdict | null;
+  readonly packaging: Verdict | null;
+}
+
+function compare(names: readonly string[]) {
+  const { packaging, verdicts } = judge(names);
+  const refusedOnPurpose = new Map<string, number>();
+  const differences: Difference[] = [];
+  for (const [index, name] of names.entries()) {
+    const [mine, theirs] = [ours(name), verdicts[index]!];
+    const why = theirs !== null && mine === null ? purpose(name) : undefined;
+    if (why !== undefined) refusedOnPurpose.set(why, (refusedOnPurpose.get(why) ?? 0) + 1);
+    else if (JSON.stringify(mine) !== JSON.stringify(theirs)) {
+      differences.push({ name, ours: mine, packaging: theirs });
+    }
+  }
+  const accepted = verdicts.filter((verdict) => verdict !== null).length;
+  return { packaging, accepted, differences, refusedOnPurpose };
+}
+
+describe('packaging and we give the same verdict, project, version, build and tags', () => {
+  test("for the names of packaging's own tests", () => {
+    const { packaging, accepted, differences } = compare(PACKAGING_NAMES);
+    process.stdout.write(
+      `filenames: ${PACKAGING_NAMES.length} of packaging's tests, ${accepted} good (packaging ${packaging})\n`,
+    );
+    expect(differences).toEqual([]);
+  });
+
+  test('for generated and mutated names', () => {
+    const names = Object.values(filenames).flatMap((arbitrary) =>
+      fc.sample(arbitrary, { numRuns: EACH, seed: SEED }),
+    );
+    const { packaging, accepted, differences, refusedOnPurpose } = compare(names);
+    const kinds = [...refusedOnPurpose].map(([kind, count]) => `${count} with ${kind}`).join(', ');
+    process.stdout.write(
+      `filenames: ${names.length} generated, ${new Set(names).size} distinct, ${accepted} good by packaging ${packaging}; of these refused on purpose: ${kinds}\n`,
+    );
+    expect(differences.slice(0, 20)).toEqual([]);
+    expect(new Set(names).size).toBeGreaterThan(20_000);
+    expect(accepted).toBeGreaterThan(5_000);
+  });
+
+  test('for every character in a project that both editions of Unicode know', () => {
+    const python = askPython<Words>(join(import.meta.dirname, 'word_characters.py'), null);
+    const [words, unknown] = [new Set(python.words), new Set(python.unknown)];
+    const codes = Array.from({ length: 0x110000 }, (_, code) => code).filter(
+      (code) => !unknown.has(code) && (code < 0xd800 || code > 0xdfff) && String.fromCodePoint(code) !== '-',
+    );
+    const different = codes.filter((code) => {
+      // The dot is no part of a word, and of a project all the same.
+      const isPart = words.has(code) || String.fromCodePoint(code) === '.';
+      return (
+        isPart !== (readWheelFilename(`x${String.fromCodePoint(code)}-1-py3-none-any.whl`) !== undefined)
+      );
+    });
+    process.stdout.write(`filenames: ${codes.length} characters of Unicode ${python.edition} in a project\n`);
+    expect(different).toEqual([]);
+  });
+});

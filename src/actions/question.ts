@@ -1,0 +1,42 @@
+/** The look-up as `find` and `fetch` ask it: with their inputs, waiting where they say so, warnings in the log. */
+import type { Bucket } from '../bucket/client.ts';
+import { type Answer, describeQuery, lookUpUntil } from '../lookup.ts';
+import type { LookUpInputs } from './inputs.ts';
+import { say, warn } from './log.ts';
+
+/** An answer, and what of it is lacking, as the end of a sentence. */
+export interface Reply extends Answer {
+  readonly lacking: string;
+}
+
+/**
+ * Looks up what the inputs ask for.
+ *
+ * @throws WheelStoreError when the store gives no answer, or the interpreter of `for-python` does not
+ */
+export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSignal): Promise<Reply> {
+  const interpreter = inputs.forPython === undefined ? undefined : await interpreterOf(inputs.forPython);
+  const started = performance.now();
+  const onWait = () =>
+    say(`Not stored yet: ${describeQuery(inputs)}. Looking again for up to ${inputs.wait} seconds.`);
+  const answer = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
+  for (const text of answer.warnings) warn(text);
+  const waited =
+    inputs.wait === 0 ? '' : `, after ${Math.round((performance.now() - started) / 1000)} seconds of waiting`;
+  return { ...answer, lacking: `${lackingIn(answer, inputs)}${waited}` };
+}
+
+/** Only who asks for an interpreter pays for what asks it. */
+async function interpreterOf(python: string) {
+  const { askInterpreter } = await import('../wheel/interpreter.ts');
+  const interpreter = await askInterpreter(python);
+  say(`Choosing for ${interpreter.executable}, Python ${interpreter.version}.`);
+  return interpreter;
+}
+
+function lackingIn({ missing, unfit, wheels }: Answer, inputs: LookUpInputs): string {
+  if (unfit.length > 0 && missing.length === 0) {
+    return `a wheel that ${inputs.forPython} can install; there are ${unfit.join(', ')}`;
+  }
+  return describeQuery(missing.length > 0 && wheels.length > 0 ? { ...inputs, targets: missing } : inputs);
+}

@@ -1,0 +1,63 @@
+/** Small text objects, read whole and put on conditions. */
+import type { Readable } from 'node:stream';
+import { text as readText } from 'node:stream/consumers';
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { type Bucket, send } from './client.ts';
+import { statusOf } from './failures.ts';
+
+/** A text and the ETag that it had when it was read. */
+export interface StoredText {
+  readonly text: string;
+  readonly etag: string;
+}
+
+/**
+ * Reads a text (S3 API, GetObject).
+ *
+ * @returns undefined when there is no such object
+ */
+export async function getText(
+  bucket: Bucket,
+  key: string,
+  signal: AbortSignal,
+): Promise<StoredText | undefined> {
+  try {
+    const { Body, ETag } = await send(bucket, { permission: 's3:GetObject', key }, (client) =>
+      client.send(new GetObjectCommand({ Bucket: bucket.settings.name, Key: key }), { abortSignal: signal }),
+    );
+    return { text: await readText(Body as Readable), etag: ETag ?? '' };
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Puts a text (S3 API, PutObject; user guide, "Conditional writes").
+ *
+ * @throws WheelStoreError, with status 412 or 409 when the condition did not hold
+ */
+export async function putText(
+  bucket: Bucket,
+  key: string,
+  {
+    text,
+    contentType,
+    cacheControl,
+  }: { readonly text: string; readonly contentType: string; readonly cacheControl: string },
+  { ifMatch, ifNoneMatch }: { readonly ifMatch?: string; readonly ifNoneMatch?: string },
+): Promise<void> {
+  await send(bucket, { permission: 's3:PutObject', key }, (client) =>
+    client.send(
+      new PutObjectCommand({
+        Bucket: bucket.settings.name,
+        Key: key,
+        Body: Buffer.from(text),
+        ContentType: contentType,
+        CacheControl: cacheControl,
+        ...(ifMatch === undefined ? {} : { IfMatch: ifMatch }),
+        ...(ifNoneMatch === undefined ? {} : { IfNoneMatch: ifNoneMatch }),
+      }),
+    ),
+  );
+}

@@ -1,0 +1,18 @@
+/** What is said of a wheel file that is damaged or not what its name promises. */
+import { WheelStoreError } from '../errors.ts';
+import { quote } from './quote.ts';
+
+/**
+ * @param filename - the wheel's, as it stands
+ * @param what - the rest of a sentence that begins with the filename, without its full stop
+ */
+export function broken(filename: string, what: string, cause?: unknown): WheelStoreError {
+  return new WheelStoreError(
+    {
+      title: 'Broken wheel',
+      reason: `${quote(filename)} ${what}.`,
+      remedy: 'Build it again, and check the step that copied, renamed or repaired it.',
+    },
+    cause === undefined ? undefined : { cause },
+  );
+}

@@ -1,0 +1,67 @@
+/** Finds a wheel's dist-info folder. */
+import { broken } from './broken.ts';
+import { normaliseProject, type WheelName } from './filename.ts';
+import { quote } from './quote.ts';
+import { isSameVersion } from './version.ts';
+import type { ZipEntry } from './zip.ts';
+
+/** The dist-info folder of a wheel. */
+export interface DistInfo {
+  readonly warnings: readonly string[];
+  /**
+   * @throws WheelStoreError when it holds no such file
+   */
+  entry(file: string): ZipEntry;
+}
+
+const SUFFIX = '.dist-info';
+
+/**
+ * Finds the one dist-info folder (binary distribution format, "The .dist-info directory"). As in pip, its name
+ * must begin with the project's; that it is not `{project}-{version}.dist-info` only warns.
+ *
+ * @throws WheelStoreError when there is none, there are several, or it is another project's
+ */
+export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): DistInfo {
+  const { filename, project, version } = name;
+  const top = new Set(entries.map((entry) => entry.name.split('/', 1)[0]!));
+  const [folder, ...more] = [...top].filter((part) => part.endsWith(SUFFIX));
+  if (folder === undefined) throw broken(filename, 'has no *.dist-info folder, so it is no wheel');
+  if (more.length > 0) {
+    const all = [folder, ...more];
+    throw broken(
+      filename,
+      `has ${all.length} *.dist-info folders (${all.slice(0, 5).map(quote).join(', ')}) instead of one`,
+    );
+  }
+  if (!normaliseProject(folder).startsWith(project)) {
+    throw broken(
+      filename,
+      `has the folder ${quote(folder)}, which is another project's than ${quote(project)}`,
+    );
+  }
+  return {
+    warnings: isNamed(folder, project, version)
+      ? []
+      : [
+          `${quote(filename)} has the folder ${quote(folder)}, where its name stands for ${quote(`${project}-${version}${SUFFIX}`)}.`,
+        ],
+    entry(file) {
+      // Python's zipfile, and so pip, reads the last one of a name.
+      const found = entries.findLast((entry) => entry.name === `${folder}/${file}`);
+      if (found === undefined) throw broken(filename, `has no ${file} in its folder ${quote(folder)}`);
+      return found;
+    },
+  };
+}
+
+function isNamed(folder: string, project: string, version: string): boolean {
+  const stem = folder.slice(0, -SUFFIX.length);
+  const dash = stem.indexOf('-');
+  return (
+    dash !== -1 &&
+    normaliseProject(stem.slice(0, dash)) === project &&
+    // Old tools write the dash of a local version into the folder's name.
+    isSameVersion(stem.slice(dash + 1), version, { local: true })
+  );
+}

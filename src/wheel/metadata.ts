@@ -1,0 +1,117 @@
+/** Checks METADATA and WHEEL, the two files in which a wheel says what it is. */
+import { broken } from './broken.ts';
+import { expandTags, normaliseProject, type WheelName } from './filename.ts';
+import type { Headers } from './headers.ts';
+import { quote } from './quote.ts';
+import { isSameVersion, readVersion, stripSpace } from './version.ts';
+
+/** What pip takes and a reader should know all the same. */
+export interface Finding {
+  readonly warnings: readonly string[];
+}
+
+/** What is needed of METADATA. */
+export interface Metadata extends Finding {
+  /** Name as written. */
+  readonly project: string;
+  readonly version: string;
+  readonly requiresPython: string | undefined;
+}
+
+/** What is needed of WHEEL. */
+export interface WheelFile extends Finding {
+  /** Compressed sets expanded, lower case. */
+  readonly tags: readonly string[];
+}
+
+/** A Tag line may claim any number of tags; the largest of real ones are below a hundred. */
+const MOST_TAGS = 10_000;
+
+/**
+ * Checks that METADATA (core metadata specification) is of the project and version that the filename names. A
+ * local part that differs only warns: pip installs such a wheel by its path or URL, though not by its name.
+ *
+ * @throws WheelStoreError when it is of another project or version
+ */
+export function checkMetadata(headers: Headers, name: WheelName): Metadata {
+  const { filename } = name;
+  const project = headers.get('name')?.[0];
+  if (project === undefined) throw broken(filename, 'has no Name in its METADATA');
+  if (normaliseProject(project) !== name.project) {
+    throw broken(filename, `is of the project ${quote(project)} by its METADATA`);
+  }
+  const version = headers.get('version')?.[0];
+  if (version === undefined) throw broken(filename, 'has no Version in its METADATA');
+  if (readVersion(version) === undefined) {
+    throw broken(filename, `has the Version ${quote(version)} in its METADATA, which is none (PEP 440)`);
+  }
+  if (!isSameVersion(version, name.version, { local: false })) {
+    throw broken(filename, `is of the version ${quote(version)} by its METADATA`);
+  }
+  return {
+    project,
+    version: stripSpace(version),
+    requiresPython: headers.get('requires-python')?.[0],
+    warnings: isSameVersion(version, name.version, { local: true })
+      ? []
+      : [
+          `${quote(filename)} has the version ${quote(version)} in its METADATA: pip installs it by its path or URL, but not by its name.`,
+        ],
+  };
+}
+
+/**
+ * Checks WHEEL (binary distribution format, "Wheel-Version", "Tag", "Build") as pip does: the format must be one
+ * that installers know. Tags or a build number that differ from the filename's only warn.
+ *
+ * @throws WheelStoreError when pip would refuse the format
+ */
+export function checkWheelFile(headers: Headers, name: WheelName): WheelFile {
+  const format = formatWarnings(headers.get('wheel-version')?.[0], name);
+  const lines = headers.get('tag') ?? [];
+  const tags = [...new Set(lines.flatMap(readTag))];
+  const build = headers.get('build')?.[0];
+  return { tags, warnings: [...format, ...tagWarnings(tags, name), ...buildWarnings(build, name)] };
+}
+
+function formatWarnings(text: string | undefined, { filename }: WheelName): string[] {
+  if (text === undefined) throw broken(filename, 'has no Wheel-Version in its WHEEL file');
+  const numbers = stripSpace(text).split('.');
+  if (!numbers.every((number) => /^[0-9]+$/.test(stripSpace(number)))) {
+    throw broken(filename, `has the Wheel-Version ${quote(text)}, which is no version`);
+  }
+  const [major, minor = 0] = numbers.map(Number) as [number, number?];
+  if (major > 1) throw broken(filename, `has the Wheel-Version ${quote(text)}, and installers know 1.0`);
+  return major === 1 && minor > 0
+    ? [`${quote(filename)} has the Wheel-Version ${quote(text)}, which is newer than installers know.`]
+    : [];
+}
+
+function tagWarnings(tags: readonly string[], name: WheelName): string[] {
+  const [inside, outside] = [new Set(tags), new Set(name.tags)];
+  if (inside.symmetricDifference(outside).size === 0) return [];
+  return [
+    `${quote(name.filename)} has the tags ${list(outside)}, and in its WHEEL file ${list(inside)}: installers go by the first.`,
+  ];
+}
+
+function buildWarnings(build: string | undefined, name: WheelName): string[] {
+  const outside = name.build === undefined ? undefined : `${name.build[0]}${name.build[1]}`;
+  const inside = build === undefined ? undefined : stripSpace(build).replace(/^0+(?=[0-9])/, '');
+  if (inside === outside) return [];
+  return [
+    `${quote(name.filename)} has the build tag ${quote(outside ?? '')}, and in its WHEEL file ${quote(inside ?? '')}.`,
+  ];
+}
+
+function readTag(line: string): string[] {
+  const segments = stripSpace(line).split('-');
+  if (segments.length !== 3) return [stripSpace(line).toLowerCase()];
+  const count = segments.reduce((product, segment) => product * segment.split('.').length, 1);
+  return count > MOST_TAGS ? [line] : expandTags(segments as [string, string, string]);
+}
+
+function list(tags: ReadonlySet<string>): string {
+  if (tags.size === 0) return 'none';
+  return quote([...tags].join(' '));
+}

@@ -1,0 +1,105 @@
+/** Where a zip archive ends, and with it where it begins. */
+import type { FileHandle } from 'node:fs/promises';
+import { broken } from './broken.ts';
+
+/** The zip inside of a file, which other bytes may precede or follow. All figures are bytes or counts. */
+export interface ZipEnd {
+  /** What every offset in the archive is to be raised by: the length of what precedes it. */
+  readonly shift: number;
+  /** Where the directory of the archive lies, in the file. */
+  readonly directory: { readonly start: number; readonly end: number };
+  readonly entries: number;
+  /** How many bytes follow the archive. */
+  readonly trailing: number;
+}
+
+/** What one of the two forms of the end record says. */
+interface EndRecord {
+  readonly disk: number;
+  readonly entries: number;
+  readonly size: number;
+  readonly offset: number;
+  /** Where the record itself begins, which is where the directory ends. */
+  readonly start: number;
+}
+
+// APPNOTE 4.3.14 to 4.3.16: the zip64 record, its locator and the end record follow each other.
+const END_BYTES = 22;
+const LOCATOR_BYTES = 20;
+const ZIP64_END_BYTES = 56;
+const MOST_COMMENT_BYTES = 0xffff;
+const END_SIGNATURE = Buffer.from('PK\x05\x06', 'latin1');
+const LOCATOR_SIGNATURE = 0x07064b50;
+const ZIP64_END_SIGNATURE = 0x06064b50;
+
+/**
+ * Finds the end of a zip archive as Python's zipfile does, which takes bytes before and after the archive
+ * (PKWARE APPNOTE 4.3.14 to 4.3.16), where a reader in JavaScript takes none.
+ *
+ * @param size - of the file, in bytes
+ * @throws WheelStoreError when there is none, because the file is cut off or no zip archive
+ */
+export async function findZipEnd(file: FileHandle, size: number, filename: string): Promise<ZipEnd> {
+  if (size === 0) throw broken(filename, 'is an empty file');
+  const before = LOCATOR_BYTES + ZIP64_END_BYTES;
+  const tail = Buffer.alloc(Math.min(size, END_BYTES + MOST_COMMENT_BYTES + before));
+  await file.read(tail, 0, tail.length, size - tail.length);
+  const at = tail.lastIndexOf(END_SIGNATURE);
+  if (at === -1 || at + END_BYTES > tail.length) throw await noZip(file, size, filename);
+  const end = at + END_BYTES + tail.readUInt16LE(at + 20);
+  if (end > tail.length) throw broken(filename, 'is cut off: the comment at its end is not whole');
+  const record = readZip64End(tail, at, filename) ?? readEnd(tail, at);
+  const directoryEnd = size - tail.length + record.start;
+  const shift = directoryEnd - record.size - record.offset;
+  if (record.disk !== 0) throw broken(filename, 'is one of several parts of a zip archive');
+  if (shift < 0) throw broken(filename, 'is cut off in the middle, or its directory is damaged');
+  return {
+    shift,
+    directory: { start: directoryEnd - record.size, end: directoryEnd },
+    entries: record.entries,
+    trailing: tail.length - end,
+  };
+}
+
+function readEnd(tail: Buffer, at: number): EndRecord {
+  return {
+    disk: tail.readUInt16LE(at + 4),
+    entries: tail.readUInt16LE(at + 10),
+    size: tail.readUInt32LE(at + 12),
+    offset: tail.readUInt32LE(at + 16),
+    start: at,
+  };
+}
+
+function readZip64End(tail: Buffer, at: number, filename: string): EndRecord | undefined {
+  const locator = at - LOCATOR_BYTES;
+  const start = locator - ZIP64_END_BYTES;
+  if (locator < 0 || tail.readUInt32LE(locator) !== LOCATOR_SIGNATURE) return undefined;
+  if (start < 0 || tail.readUInt32LE(start) !== ZIP64_END_SIGNATURE)
+    throw broken(filename, 'has a damaged zip64 record at its end');
+  return {
+    disk: tail.readUInt32LE(start + 16),
+    entries: Number(tail.readBigUInt64LE(start + 32)),
+    size: Number(tail.readBigUInt64LE(start + 40)),
+    offset: Number(tail.readBigUInt64LE(start + 48)),
+    start,
+  };
+}
+
+async function noZip(file: FileHandle, size: number, filename: string) {
+  const head = Buffer.alloc(Math.min(size, 512));
+  await file.read(head, 0, head.length, 0);
+  if (head.toString('latin1').startsWith('PK\x03\x04')) {
+    return broken(
+      filename,
+      `is cut off: it ends after ${size} bytes without the directory of its zip archive`,
+    );
+  }
+  if (/^\s*<(?:!doctype|html|head|body|\?xml)/i.test(head.toString('utf8').replace(/^\ufeff/, ''))) {
+    return broken(filename, 'is a web page that was saved under that name, not a wheel');
+  }
+  if (head.toString('latin1').startsWith('version https://git-lfs')) {
+    return broken(filename, 'is a pointer of Git LFS, not the wheel that it stands for');
+  }
+  return broken(filename, 'is no zip archive, as a wheel is');
+}

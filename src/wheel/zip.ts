@@ -1,0 +1,250 @@
+/** Reads the directory of a zip archive and single entries of it, never the archive as a whole. */
+import { isUtf8 } from 'node:buffer';
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import yauzl from 'yauzl';
+import { broken } from './broken.ts';
+import { COMPRESSIONS, decompress } from './compression.ts';
+import { quote } from './quote.ts';
+import { findZipEnd, type ZipEnd } from './zip-end.ts';
+
+/** A file or folder in the archive. Sizes and offsets are in bytes. */
+export interface ZipEntry {
+  readonly name: string;
+  /** Number of the compression (PKWARE APPNOTE 4.4.5). */
+  readonly method: number;
+  readonly crc32: number;
+  readonly compressedSize: number;
+  readonly size: number;
+  /** Where its data begins, from the beginning of the archive. */
+  readonly dataStart: number;
+  readonly headerStart: number;
+}
+
+/** A zip archive that is open for reading. */
+export interface Archive {
+  /** In the order of the directory. */
+  readonly entries: readonly ZipEntry[];
+  /** How many bytes the file holds before and after the archive. */
+  readonly around: { readonly before: number; readonly after: number };
+  /**
+   * Reads one entry into memory.
+   *
+   * @param most - how many bytes it may hold
+   * @throws WheelStoreError when it is larger, damaged or not to be decompressed
+   */
+  read(entry: ZipEntry, most: number): Promise<Buffer>;
+}
+
+/** APPNOTE 4.4.3: what Python's zipfile reads at most; 6.3 brought LZMA. */
+const NEWEST_FORMAT = 63;
+/** APPNOTE 4.4.4: encrypted, patch data, strong encryption. */
+const UNREADABLE_FLAGS = 0x1 | 0x20 | 0x40;
+const UTF8_FLAG = 0x800;
+/** Sizes and CRC stand behind the data and not in the local header. */
+const DESCRIPTOR_FLAG = 0x8;
+const ZIP64_MARK = 0xffffffff;
+const BLOCK_BYTES = 64 * 1024;
+
+/**
+ * Opens a zip archive, checks all of its directory, and lends it to `use` (PKWARE APPNOTE). Every entry's data
+ * lies inside of the file, before the directory, over no other entry's, behind a local header of the same name.
+ *
+ * @param filename - for error messages
+ * @throws WheelStoreError when the archive is damaged or cut off
+ */
+export async function withArchive<Result>(
+  path: string,
+  filename: string,
+  use: (archive: Archive) => Promise<Result>,
+): Promise<Result> {
+  const file = await open(path);
+  try {
+    const end = await findZipEnd(file, (await file.stat()).size, filename);
+    const entries = await readDirectory(new BlockReader(file, end.shift), end, filename);
+    checkPlaces(entries, end, filename);
+    return await use({
+      entries,
+      around: { before: end.shift, after: end.trailing },
+      read: (entry, most) => readEntry(file, end.shift, entry, most, filename),
+    });
+  } finally {
+    await file.close();
+  }
+}
+
+/** Serves the many small reads of headers, which lie near each other, from one block. */
+class BlockReader extends yauzl.RandomAccessReader {
+  readonly #file: FileHandle;
+  readonly #shift: number;
+  #block: Buffer = Buffer.alloc(0);
+  #blockStart = 0;
+
+  constructor(file: FileHandle, shift: number) {
+    super();
+    this.#file = file;
+    this.#shift = shift;
+  }
+
+  override read(
+    target: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null, bytes?: number) => void,
+  ): void {
+    this.#copy(target, offset, length, position + this.#shift).then(
+      (bytes) => callback(null, bytes),
+      (error: Error) => callback(error),
+    );
+  }
+
+  override _readStreamForRange(): Readable {
+    // Data is read by readEntry, which knows more compressions.
+    return Readable.from([]);
+  }
+
+  async #copy(target: Buffer, offset: number, length: number, position: number): Promise<number> {
+    if (length > BLOCK_BYTES) return (await this.#file.read(target, offset, length, position)).bytesRead;
+    if (position < this.#blockStart || position + length > this.#blockStart + this.#block.length) {
+      const block = Buffer.allocUnsafe(BLOCK_BYTES);
+      const { bytesRead } = await this.#file.read(block, 0, BLOCK_BYTES, position);
+      this.#block = block.subarray(0, bytesRead);
+      this.#blockStart = position;
+    }
+    const start = position - this.#blockStart;
+    return this.#block.copy(target, offset, start, start + length);
+  }
+}
+
+async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string): Promise<ZipEntry[]> {
+  const { start, end: stop } = end.directory;
+  const zip = new yauzl.ZipFile(
+    reader,
+    start - end.shift,
+    stop - end.shift,
+    end.entries,
+    '',
+    false,
+    true,
+    false,
+    false,
+  );
+  // Read to its end before the local headers are: each of the two passes reads forwards.
+  const raw: yauzl.Entry[] = [];
+  let bytes = 0;
+  try {
+    for await (const entry of zip.eachEntry()) {
+      raw.push(entry);
+      bytes += 46 + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength;
+    }
+  } catch (error) {
+    throw broken(filename, `has a damaged directory (${(error as Error).message})`, error);
+  }
+  if (bytes !== stop - start) {
+    throw broken(filename, `has a damaged directory (it takes ${stop - start} bytes, its entries ${bytes})`);
+  }
+  const entries: ZipEntry[] = [];
+  for (const entry of raw) entries.push(await readHeader(zip, entry, filename));
+  return entries;
+}
+
+async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: string): Promise<ZipEntry> {
+  const name = nameOf(entry, filename);
+  checkReadable(entry, name, filename);
+  const header = await zip.readLocalFileHeaderPromise(entry).catch((error: Error) => {
+    throw broken(filename, `is damaged at its entry ${quote(name)} (${error.message})`, error);
+  });
+  if (!header.fileName.equals(entry.fileNameRaw) || hasUtf8Name(header) !== hasUtf8Name(entry)) {
+    throw broken(filename, `names an entry ${quote(name)} in its directory, and another one in its place`);
+  }
+  if (!agree(header, entry)) {
+    throw broken(filename, `tells two sizes or checksums for its entry ${quote(name)}`);
+  }
+  return {
+    name,
+    method: entry.compressionMethod,
+    crc32: entry.crc32,
+    compressedSize: entry.compressedSize,
+    size: entry.uncompressedSize,
+    dataStart: header.fileDataStart,
+    headerStart: entry.relativeOffsetOfLocalHeader,
+  };
+}
+
+function nameOf(entry: yauzl.Entry, filename: string): string {
+  const { fileNameRaw, generalPurposeBitFlag } = entry;
+  if (hasUtf8Name(entry) && !isUtf8(fileNameRaw)) {
+    throw broken(filename, `has an entry ${quote(fileNameRaw.toString('latin1'))} whose name is no UTF-8`);
+  }
+  return yauzl.getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, [], true);
+}
+
+function hasUtf8Name({ generalPurposeBitFlag }: { readonly generalPurposeBitFlag: number }): boolean {
+  return (generalPurposeBitFlag & UTF8_FLAG) !== 0;
+}
+
+function checkReadable(entry: yauzl.Entry, name: string, filename: string): void {
+  if ((entry.generalPurposeBitFlag & UNREADABLE_FLAGS) !== 0) {
+    throw broken(filename, `has an encrypted entry ${quote(name)}`);
+  }
+  if (!COMPRESSIONS.has(entry.compressionMethod) || entry.versionNeededToExtract > NEWEST_FORMAT) {
+    throw broken(
+      filename,
+      `has an entry ${quote(name)} that Python cannot decompress (method ${entry.compressionMethod}, version ${entry.versionNeededToExtract})`,
+    );
+  }
+  if (entry.compressionMethod === 0 && entry.compressedSize !== entry.uncompressedSize) {
+    throw broken(filename, `has an entry ${quote(name)} with two sizes, though it is not compressed`);
+  }
+}
+
+/** Writers that stream leave zeros in the local header; Zip64 puts the sizes elsewhere. */
+function agree(header: yauzl.LocalFileHeader, entry: yauzl.Entry): boolean {
+  if ((header.generalPurposeBitFlag & DESCRIPTOR_FLAG) !== 0) return true;
+  if (header.compressionMethod !== entry.compressionMethod) return false;
+  const pairs = [
+    [header.crc32, entry.crc32],
+    [header.compressedSize, entry.compressedSize],
+    [header.uncompressedSize, entry.uncompressedSize],
+  ] as const;
+  if (pairs.every(([local]) => local === 0)) return true;
+  return pairs.every(([local, central], index) => local === central || (index > 0 && local === ZIP64_MARK));
+}
+
+/** Data of two entries in one place is how a zip bomb is built, which Python refuses too. */
+function checkPlaces(entries: readonly ZipEntry[], { directory, shift }: ZipEnd, filename: string): void {
+  const placed = entries.toSorted((a, b) => a.headerStart - b.headerStart);
+  for (const [index, { name, dataStart, compressedSize }] of placed.entries()) {
+    const limit = placed[index + 1]?.headerStart ?? directory.start - shift;
+    if (dataStart + compressedSize > limit) {
+      throw broken(filename, `is damaged or cut off: its entry ${quote(name)} does not lie where it should`);
+    }
+  }
+}
+
+async function readEntry(
+  file: FileHandle,
+  shift: number,
+  entry: ZipEntry,
+  most: number,
+  filename: string,
+): Promise<Buffer> {
+  const { name, size, compressedSize } = entry;
+  if (size > most || compressedSize > most) {
+    throw broken(
+      filename,
+      `has a ${quote(name)} of ${Math.max(size, compressedSize)} bytes, more than ${most}`,
+    );
+  }
+  const data = Buffer.alloc(compressedSize);
+  await file.read(data, 0, compressedSize, entry.dataStart + shift);
+  try {
+    const content = await decompress(entry.method, data, size);
+    if (crc32(content) !== entry.crc32) throw new Error('its checksum differs');
+    return content;
+  } catch (error) {
+    throw broken(filename, `has a damaged ${quote(name)} (${(error as Error).message})`, error);
+  }
+}
