@@ -40,6 +40,7 @@ export function wheelBytes(filename: string, recipe: WheelRecipe = {}): Uint8Arr
       'Wheel-Version: 1.0',
       'Generator: tests',
       `Root-Is-Purelib: ${platform === 'any'}`,
+      ...(segments.length === 6 ? [`Build: ${segments[2]}`] : []),
       ...tags.map((tag) => `Tag: ${tag}`),
     ]),
   };

@@ -1,0 +1,180 @@
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { HtmlValidate } from 'html-validate';
+import { linksOf } from '../../src/index-page.ts';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import { runProgram, tool } from '../stand-ins/python.ts';
+import { startStaticServer } from '../stand-ins/static-server.ts';
+import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket({ isPublic: true });
+});
+
+const pageOf = async (job: Job, project?: string) =>
+  (
+    await bucket.get(`${job.prefix}/${COMMIT}/${project === undefined ? '' : `${project}/`}index.html`)
+  ).toString('utf8');
+
+describe('each store updates the commit’s page and its project’s', () => {
+  test('with links to every target, hashes and Requires-Python', async () => {
+    await using job = await startJob(bucket);
+    const names = { one: 'foo-1.0+cu121-py3-none-any.whl', two: 'Bar_b-2.0-py3-none-any.whl' };
+    await makeWheel(job.workspace, `one/${names.one}`, { metadata: ['Requires-Python: >=3.9,<4'] });
+    await makeWheel(job.workspace, `two/${names.two}`);
+    const first = await job.step('store', { path: 'one', target: 'one' });
+    await job.step('store', { path: 'two', target: 'two' });
+    const html = await pageOf(job);
+    const link = `7_1/one/foo-1.0%2Bcu121-py3-none-any.whl#sha256=${first.outputs.sha256}`;
+    expect(linksOf(html)).toEqual([link, `7_1/two/${names.two}#sha256=${sha256(wheelBytes(names.two))}`]);
+    expect(html).toContain('data-requires-python="&#62;=3.9,&#60;4"');
+    expect(html).toContain('https://github.com/octo/demo/actions/runs/7/attempts/1');
+    expect(linksOf(await pageOf(job, 'foo'))).toEqual([`../${link}`]);
+    expect(linksOf(await pageOf(job, 'bar-b'))).toHaveLength(1);
+    const { CacheControl, ContentType } = await bucket.head(`${job.prefix}/${COMMIT}/index.html`);
+    expect({ CacheControl, ContentType }).toEqual({
+      CacheControl: 'no-cache',
+      ContentType: 'text/html; charset=utf-8',
+    });
+  });
+
+  test('with the newest of each target', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    await job.step('store');
+    await job.step('store', {}, { GITHUB_RUN_ATTEMPT: '2' });
+    expect(linksOf(await pageOf(job))).toEqual([expect.stringMatching(/^7_2\//)]);
+  });
+
+  test('as valid HTML', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl', { metadata: ['Requires-Python: >=3.9,!="x"&<'] });
+    await job.step('store');
+    const validator = new HtmlValidate({ extends: ['html-validate:standard'] });
+    for (const html of [await pageOf(job), await pageOf(job, 'foo')]) {
+      const { results } = await validator.validateString(html);
+      expect(results.flatMap(({ messages }) => messages.map(({ message }) => message))).toEqual([]);
+    }
+  });
+
+  test('index: false leaves it out and says so', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    const result = await job.step('store', { index: 'false' });
+    expect(result.outputs['index-url']).toBe('');
+    expect(result.log).toContain('index: false');
+    expect(await bucket.keys(`${job.prefix}/${COMMIT}/index`)).toEqual([]);
+  });
+
+  test('a store that may not read the page still stores, and warns', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'get' ? s3Error(403, 'AccessDenied') : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.outputs).toMatchObject({ 'index-url': '', 'wheel-name': 'foo-1.0-py3-none-any.whl' });
+    expect(result.warnings[0]).toContain('s3:GetObject');
+  });
+});
+
+describe('32 jobs of a matrix store at the same time', () => {
+  test.each([
+    ['on a store with conditional writes', []],
+    ['on one that ignores them', ['if-match', 'if-none-match']],
+  ])('%s: all 32 links are there, none twice', async (_title, without) => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'put' && without.length > 0 ? { without } : undefined,
+    );
+    const targets = Array.from({ length: 32 }, (_, index) => `t${index}`);
+    await Promise.all(
+      targets.map((target) => makeWheel(job.workspace, `${target}/foo-1.0-1${target}-py3-none-any.whl`)),
+    );
+    const results = await Promise.all(
+      targets.map((target) => job.step('store', { target, path: target, 'endpoint-url': proxy.endpoint })),
+    );
+    expect(results.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
+    const expected = results.map(
+      ({ outputs }) => `7_1/${outputs['wheel-key']!.split('/7_1/')[1]}#sha256=${outputs.sha256}`,
+    );
+    expect(linksOf(await pageOf(job))).toEqual(expected.sort());
+    expect(linksOf(await pageOf(job, 'foo'))).toHaveLength(32);
+  });
+});
+
+describe('pip and uv install from it', () => {
+  /** Two wheels of one project of which the interpreter can install one, and what the other would say. */
+  async function stored(job: Job): Promise<string> {
+    await makeWheel(job.workspace, 'any/foo-1.0-py3-none-any.whl');
+    await makeWheel(job.workspace, 'win/foo-1.0-cp39-abi3-win_arm64.whl');
+    await job.step('store', { path: 'win', target: 'win' });
+    return (await job.step('store', { path: 'any', target: 'any' })).outputs['index-url']!;
+  }
+  const pip = (job: Job, ...args: string[]) =>
+    runProgram(tool('python'), [
+      '-m',
+      'pip',
+      '--isolated',
+      'install',
+      '--no-cache-dir',
+      '--target',
+      join(job.workspace, 'pip'),
+      ...args,
+      'foo',
+    ]);
+  const uv = (job: Job, ...args: string[]) =>
+    runProgram(tool('uv'), [
+      'pip',
+      'install',
+      '--no-config',
+      '--no-cache',
+      '--python',
+      tool('python'),
+      '--target',
+      join(job.workspace, 'uv'),
+      ...args,
+      'foo',
+    ]);
+
+  test('--find-links', async () => {
+    await using job = await startJob(bucket);
+    const url = await stored(job);
+    expect(await pip(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
+    expect(await uv(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
+  });
+
+  test('--extra-index-url and --index behind a server that maps folders to index.html', async () => {
+    await using job = await startJob(bucket);
+    await stored(job);
+    await using server = await startStaticServer(`${bucket.endpoint}/${bucket.name}`);
+    const index = `${server.url}/${job.prefix}/${COMMIT}/`;
+    // Beside the machine's own index, no other may answer in its place: nobody listens there.
+    expect(await pip(job, '--index-url', index)).toMatchObject({ code: 0 });
+    expect(
+      await pip(job, '--upgrade', '--extra-index-url', index, '--index-url', `${server.url}/none/`),
+    ).toMatchObject({ code: 0 });
+    expect(await uv(job, '--default-index', index)).toMatchObject({ code: 0 });
+    expect(
+      await uv(job, '--reinstall', '--index', index, '--default-index', `${server.url}/none/`),
+    ).toMatchObject({ code: 0 });
+  });
+
+  test('but not a wheel whose bytes are others', async () => {
+    await using job = await startJob(bucket);
+    const url = await stored(job);
+    const key = `${job.prefix}/${COMMIT}/7_1/any/foo-1.0-py3-none-any.whl`;
+    await bucket.put(key, wheelBytes('foo-1.0-py3-none-any.whl', { metadata: ['Summary: other'] }));
+    for (const installed of [
+      await pip(job, '--no-index', '--find-links', url),
+      await uv(job, '--no-index', '--find-links', url),
+    ]) {
+      expect(installed.code).not.toBe(0);
+      expect(installed.output).toMatch(/hash/i);
+    }
+  });
+});

@@ -1,0 +1,112 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { parseWheelFilename } from '../../src/wheel/filename.ts';
+import { askInterpreter, type Interpreter } from '../../src/wheel/interpreter.ts';
+import { allowsPython, rankWheels } from '../../src/wheel/pick.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+import { askPython, toolsPython } from '../tools-python.ts';
+import { PROJECT, TARGETS, wheelSets } from './arbitrary-sets.ts';
+
+interface Picks {
+  readonly pip: string;
+  readonly others: readonly {
+    readonly tags: readonly string[];
+    readonly picks: readonly {
+      readonly installable: readonly string[];
+      /** Best first, equals together. */
+      readonly order: readonly (readonly string[])[];
+    }[];
+  }[];
+  readonly downloads: readonly (string | null)[];
+}
+
+const SEED = 20_240_131;
+/** Versions that this Python is excluded from, so that the next one is to be picked. */
+const TOO_NEW: Readonly<Record<string, string>> = {
+  '1!0.1': '>=4',
+  '1.10': '<3',
+  '1.0.post1': '>=3.9,!=3.*',
+};
+
+function askPip(question: { sets?: unknown; pythons?: unknown; folders?: unknown }): Picks {
+  return askPython<Picks>(join(import.meta.dirname, 'pip_picks.py'), {
+    project: PROJECT,
+    sets: [],
+    pythons: [],
+    folders: [],
+    ...question,
+  });
+}
+
+function rank(filenames: readonly string[], interpreter: Interpreter): string[] {
+  const candidates = filenames.map((filename) => ({ name: parseWheelFilename(filename) }));
+  return rankWheels(candidates, interpreter).map(({ name }) => name.filename);
+}
+
+/** The first of a ranking in groups as large as those of `groups`, each sorted. */
+function groupedAs(groups: readonly (readonly string[])[], ranked: readonly string[]): string[][] {
+  let start = 0;
+  return groups.map(({ length }) => {
+    start += length;
+    return ranked.slice(start - length, start).toSorted();
+  });
+}
+
+test('for-python picks what the finder of pip picks, for every kind of interpreter and platform', () => {
+  const sets = fc.sample(wheelSets, { numRuns: 100, seed: SEED });
+  const { pip, others } = askPip({ sets, pythons: TARGETS });
+  const wrong = others.flatMap(({ tags, picks }, target) =>
+    picks.flatMap((pick, index) => {
+      const version = TARGETS[target]!.version.join('.');
+      const ranked = rank(sets[index]!, { executable: '', version, tags });
+      const isRight =
+        ranked.toSorted().join() === pick.installable.join() &&
+        groupedAs(pick.order, ranked).join() === pick.order.join();
+      return isRight ? [] : [{ target: TARGETS[target], set: sets[index], ranked, pick }];
+    }),
+  );
+  const picked = others.flatMap(({ picks }) => picks).filter((pick) => pick.order.length > 0).length;
+  process.stdout.write(
+    `for-python: ${sets.length} sets for ${TARGETS.length} interpreters, ${picked} picks, by the finder of pip ${pip}\n`,
+  );
+  expect(wrong.slice(0, 3)).toEqual([]);
+  expect(picked).toBeGreaterThan(500);
+});
+
+describe('for this interpreter', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'picks-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test('for-python picks what pip download picks from the same folder, Requires-Python included', async () => {
+    const interpreter = await askInterpreter(toolsPython());
+    // Half of what is generated is for other platforms, and of equals either may be picked.
+    const all = fc.sample(wheelSets, { numRuns: 400, seed: SEED + 1 });
+    const { picks } = askPip({ sets: all, pythons: [null] }).others[0]!;
+    const isPlain = (order: readonly (readonly string[])[]) =>
+      order.length > 1 && order.every((equals) => equals.length === 1);
+    const sets = all.filter((_, index) => isPlain(picks[index]!.order)).slice(0, 80);
+    const folders = sets.map((_, index) => join(folder, String(index)));
+    for (const [index, set] of sets.entries()) {
+      for (const filename of set) {
+        const requires = TOO_NEW[filename.split('-')[1]!];
+        const metadata = requires === undefined ? [] : [`Requires-Python: ${requires}`];
+        await makeWheel(folders[index]!, filename, { metadata });
+      }
+    }
+    const { pip, downloads } = askPip({ folders });
+    const ours = sets.map((set) =>
+      rank(set, interpreter).find((name) => allowsPython(TOO_NEW[name.split('-')[1]!], interpreter)),
+    );
+    process.stdout.write(
+      `for-python: ${sets.length} sets by pip ${pip} download for Python ${interpreter.version}, ${new Set(ours).size} different wheels picked\n`,
+    );
+    expect(ours).toEqual(downloads.map((name) => name ?? undefined));
+    expect(sets.length).toBeGreaterThanOrEqual(60);
+  });
+});
