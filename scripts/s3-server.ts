@@ -82,17 +82,38 @@ export async function createBucket(access: S3Access, name: string, isPublic = fa
   client.destroy();
 }
 
-async function startSeaweed(): Promise<S3Server> {
-  const folder = await mkdtemp(join(tmpdir(), 's3-server-'));
-  const keys = { accessKeyId: 'testkey', secretAccessKey: 'testsecret' };
-  const configuration = join(folder, 's3.json');
-  await writeFile(configuration, JSON.stringify({ identities: [administrator(keys)] }));
-  const [master, volume, filer, s3] = (await freePorts(4)) as [number, number, number, number];
-  const ports = { master, volume, filer, s3 };
-  const child = spawn(WEED, serverArguments(folder, configuration, ports), {
+/** A program that serves S3, and how to know that it does. */
+export interface Engine {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** A temporary folder, removed with the server. */
+  readonly folder: string;
+  readonly access: S3Access;
+  /** Any HTTP answer there means that the server is up. */
+  readonly readyUrl: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Files outside of the folder that it leaves behind. */
+  readonly leftovers?: readonly string[];
+}
+
+/**
+ * Starts an engine and waits until it answers.
+ *
+ * @throws Error with the end of its log when it does not start
+ */
+export async function launch({
+  command,
+  args,
+  folder,
+  access,
+  readyUrl,
+  env,
+  leftovers = [],
+}: Engine): Promise<S3Server> {
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Its own logs and sockets go into the temporary folder of the process.
-    env: { ...process.env, TMPDIR: folder },
+    // Its own logs and sockets go into the temporary folder.
+    env: { ...process.env, ...env, TMPDIR: folder },
   });
   const log = join(folder, 'log');
   const sink = createWriteStream(log);
@@ -104,17 +125,35 @@ async function startSeaweed(): Promise<S3Server> {
     process.off('exit', killWithUs);
     if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
       await once(child, 'exit');
-    // Asked to end, it takes half a minute; killed, it leaves these behind.
-    for (const [name, port] of Object.entries(ports)) {
-      await rm(`/tmp/seaweedfs-${name}-grpc-${port + 10_000}.sock`, { force: true });
-    }
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    for (const path of leftovers) await rm(path, { force: true });
   };
-  const server = { endpoint: `http://127.0.0.1:${s3}`, region: 'us-east-1', ...keys, stop };
-  if (await answers(server.endpoint, child)) return server;
+  if (await answers(readyUrl, child)) return { ...access, stop };
   const lastLines = (await readFile(log, 'utf8')).split('\n').slice(-20).join('\n');
   await stop();
-  throw new Error(`The S3 server did not start within ${START_SECONDS} s:\n${lastLines}`);
+  throw new Error(`${command} did not start within ${START_SECONDS} s:\n${lastLines}`);
+}
+
+/** SeaweedFS, with one administrator; buckets are opened to the public by their policies. */
+export async function startSeaweed(): Promise<S3Server> {
+  const folder = await mkdtemp(join(tmpdir(), 's3-server-'));
+  const keys = { accessKeyId: 'testkey', secretAccessKey: 'testsecret' };
+  const configuration = join(folder, 's3.json');
+  await writeFile(configuration, JSON.stringify({ identities: [administrator(keys)] }));
+  const [master, volume, filer, s3] = (await freePorts(4)) as [number, number, number, number];
+  const ports = { master, volume, filer, s3 };
+  const endpoint = `http://127.0.0.1:${s3}`;
+  return launch({
+    command: WEED,
+    args: serverArguments(folder, configuration, ports),
+    folder,
+    access: { endpoint, region: 'us-east-1', ...keys },
+    readyUrl: `${endpoint}/healthz`,
+    // Asked to end, it takes half a minute; killed, it leaves these behind.
+    leftovers: Object.entries(ports).map(
+      ([name, port]) => `/tmp/seaweedfs-${name}-grpc-${port + 10_000}.sock`,
+    ),
+  });
 }
 
 function administrator({ accessKeyId, secretAccessKey }: Pick<S3Access, 'accessKeyId' | 'secretAccessKey'>) {
@@ -152,7 +191,7 @@ function serverArguments(
 }
 
 /** Free ports whose twins 10,000 above are free as well. */
-async function freePorts(count: number): Promise<number[]> {
+export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
     const port = 20_000 + Math.floor(Math.random() * 20_000);
@@ -169,11 +208,11 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-async function answers(endpoint: string, child: ChildProcess): Promise<boolean> {
+async function answers(url: string, child: ChildProcess): Promise<boolean> {
   for (const deadline = Date.now() + START_SECONDS * 1000; Date.now() < deadline; await delay(100)) {
     if (child.exitCode !== null) return false;
-    const response = await fetch(`${endpoint}/healthz`).catch(() => undefined);
-    if (response?.ok) return true;
+    const response = await fetch(url).catch(() => undefined);
+    if (response !== undefined && response.status < 500) return true;
   }
   return false;
 }

@@ -50,7 +50,7 @@ export function renderIndexPage(page: IndexPage): string {
 <main>
 <h1>${escapeHtml(title)}</h1>
 <p>Commit <code>${escapeHtml(page.place.commit)}</code></p>
-${projects.map((project) => commands(project, page.url)).join('\n')}
+<pre><code>${projects.map((project) => commands(project, page.url)).join('\n')}</code></pre>
 <table>
 <thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Built by</th></tr></thead>
 <tbody>
@@ -82,18 +82,18 @@ function compare(a: string, b: string): number {
 }
 
 function commands(project: string, url: string): string {
-  const quoted = `"${url}"`;
-  return `<pre><code>pip install --find-links ${escapeHtml(quoted)} ${escapeHtml(project)}
-uv pip install --find-links ${escapeHtml(quoted)} ${escapeHtml(project)}</code></pre>`;
+  const rest = `install --find-links "${url}" ${project}`;
+  return escapeHtml(`pip ${rest}\nuv pip ${rest}`);
 }
 
 function row(wheel: ListedOnPage, page: IndexPage): string {
   const { name, target, requiresPython, sha256 } = wheel;
   const requires =
     requiresPython === undefined ? '' : ` data-requires-python="${escapeHtml(requiresPython)}"`;
-  const digest = sha256 === '' ? '' : `<br><small>sha256 <code>${escapeHtml(sha256)}</code></small>`;
+  const digest = sha256 === '' ? '' : `<br><small><code>sha256=${escapeHtml(sha256)}</code></small>`;
   return [
-    `<tr><td><a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
+    `<tr><td><strong>${escapeHtml(`${name.project} ${name.version}`)}</strong><br>`,
+    `<a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
     `<td>${escapeHtml(target)}</td>`,
     `<td>${tags(name)}</td>`,
     `<td class="size">${size(wheel.size)}</td>`,
@@ -109,7 +109,7 @@ function hrefOf({ key, sha256 }: ListedOnPage, { place, project }: IndexPage): s
 
 function tags({ tags }: WheelName): string {
   const shown = tags.slice(0, 3).map((tag) => `<code>${escapeHtml(tag)}</code>`);
-  return `${shown.join(' ')}${tags.length > shown.length ? ` and ${tags.length - shown.length} more` : ''}`;
+  return `${shown.join('<br>')}${tags.length > shown.length ? `<br>and ${tags.length - shown.length} more` : ''}`;
 }
 
 function size(bytes: number): string {
@@ -140,11 +140,11 @@ h1{font-size:1.5rem;margin:0 0 .25rem}
 p{margin:0 0 1rem;color:var(--quiet);overflow-wrap:anywhere}
 a{color:var(--link)}
 code{font:.85em ui-monospace,monospace}
-pre{background:var(--block);border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;overflow-x:auto}
+pre{background:var(--block);border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%;display:block;overflow-x:auto}
 th,td{text-align:left;vertical-align:top;padding:.5rem .75rem;border-bottom:1px solid var(--line)}
 th{color:var(--quiet);font-weight:600}
-td:first-child{overflow-wrap:anywhere;min-width:20rem}
-small{color:var(--quiet);overflow-wrap:anywhere}
+td:first-child{overflow-wrap:anywhere;min-width:29rem}
+small{color:var(--quiet);font-size:.7em}
 .size{white-space:nowrap}
 `;

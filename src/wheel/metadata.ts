@@ -38,7 +38,10 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
   const project = headers.get('name')?.[0];
   if (project === undefined) throw broken(filename, 'has no Name in its METADATA');
   if (normaliseProject(project) !== name.project) {
-    throw broken(filename, `is of the project ${quote(project)} by its METADATA`);
+    throw broken(
+      filename,
+      `is of the project ${quote(project)} by its METADATA, where its name stands for ${quote(name.project)}`,
+    );
   }
   const version = headers.get('version')?.[0];
   if (version === undefined) throw broken(filename, 'has no Version in its METADATA');
@@ -46,7 +49,10 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
     throw broken(filename, `has the Version ${quote(version)} in its METADATA, which is none (PEP 440)`);
   }
   if (!isSameVersion(version, name.version, { local: false })) {
-    throw broken(filename, `is of the version ${quote(version)} by its METADATA`);
+    throw broken(
+      filename,
+      `is of the version ${quote(version)} by its METADATA, where its name stands for ${quote(name.version)}`,
+    );
   }
   return {
     project,
@@ -95,12 +101,14 @@ function tagWarnings(tags: readonly string[], name: WheelName): string[] {
   ];
 }
 
+/** Tools of many years put a build tag into the filename alone, so its absence in WHEEL says nothing. */
 function buildWarnings(build: string | undefined, name: WheelName): string[] {
-  const outside = name.build === undefined ? undefined : `${name.build[0]}${name.build[1]}`;
-  const inside = build === undefined ? undefined : stripSpace(build).replace(/^0+(?=[0-9])/, '');
+  if (build === undefined) return [];
+  const outside = name.build === undefined ? '' : `${name.build[0]}${name.build[1]}`;
+  const inside = stripSpace(build).replace(/^0+(?=[0-9])/, '');
   if (inside === outside) return [];
   return [
-    `${quote(name.filename)} has the build tag ${quote(outside ?? '')}, and in its WHEEL file ${quote(inside ?? '')}.`,
+    `${quote(name.filename)} has the build tag ${quote(outside)}, and in its WHEEL file ${quote(inside)}.`,
   ];
 }
 

@@ -1,9 +1,9 @@
 /** Reads the directory of a zip archive and single entries of it, never the archive as a whole. */
 import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
-import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
+import { BlockReader } from './block-reader.ts';
 import { broken } from './broken.ts';
 import { COMPRESSIONS, decompress } from './compression.ts';
 import { quote } from './quote.ts';
@@ -45,7 +45,6 @@ const UTF8_FLAG = 0x800;
 /** Sizes and CRC stand behind the data and not in the local header. */
 const DESCRIPTOR_FLAG = 0x8;
 const ZIP64_MARK = 0xffffffff;
-const BLOCK_BYTES = 64 * 1024;
 
 /**
  * Opens a zip archive, checks all of its directory, and lends it to `use` (PKWARE APPNOTE). Every entry's data
@@ -71,50 +70,6 @@ export async function withArchive<Result>(
     });
   } finally {
     await file.close();
-  }
-}
-
-/** Serves the many small reads of headers, which lie near each other, from one block. */
-class BlockReader extends yauzl.RandomAccessReader {
-  readonly #file: FileHandle;
-  readonly #shift: number;
-  #block: Buffer = Buffer.alloc(0);
-  #blockStart = 0;
-
-  constructor(file: FileHandle, shift: number) {
-    super();
-    this.#file = file;
-    this.#shift = shift;
-  }
-
-  override read(
-    target: Buffer,
-    offset: number,
-    length: number,
-    position: number,
-    callback: (error: Error | null, bytes?: number) => void,
-  ): void {
-    this.#copy(target, offset, length, position + this.#shift).then(
-      (bytes) => callback(null, bytes),
-      (error: Error) => callback(error),
-    );
-  }
-
-  override _readStreamForRange(): Readable {
-    // Data is read by readEntry, which knows more compressions.
-    return Readable.from([]);
-  }
-
-  async #copy(target: Buffer, offset: number, length: number, position: number): Promise<number> {
-    if (length > BLOCK_BYTES) return (await this.#file.read(target, offset, length, position)).bytesRead;
-    if (position < this.#blockStart || position + length > this.#blockStart + this.#block.length) {
-      const block = Buffer.allocUnsafe(BLOCK_BYTES);
-      const { bytesRead } = await this.#file.read(block, 0, BLOCK_BYTES, position);
-      this.#block = block.subarray(0, bytesRead);
-      this.#blockStart = position;
-    }
-    const start = position - this.#blockStart;
-    return this.#block.copy(target, offset, start, start + length);
   }
 }
 
@@ -189,14 +144,19 @@ function checkReadable(entry: yauzl.Entry, name: string, filename: string): void
   if ((entry.generalPurposeBitFlag & UNREADABLE_FLAGS) !== 0) {
     throw broken(filename, `has an encrypted entry ${quote(name)}`);
   }
-  if (!COMPRESSIONS.has(entry.compressionMethod) || entry.versionNeededToExtract > NEWEST_FORMAT) {
+  // The upper byte names an operating system in some tools' archives.
+  const format = entry.versionNeededToExtract & 0xff;
+  if (!COMPRESSIONS.has(entry.compressionMethod) || format > NEWEST_FORMAT) {
     throw broken(
       filename,
-      `has an entry ${quote(name)} that Python cannot decompress (method ${entry.compressionMethod}, version ${entry.versionNeededToExtract})`,
+      `has an entry ${quote(name)} that Python cannot decompress (method ${entry.compressionMethod}, version ${format})`,
     );
   }
   if (entry.compressionMethod === 0 && entry.compressedSize !== entry.uncompressedSize) {
     throw broken(filename, `has an entry ${quote(name)} with two sizes, though it is not compressed`);
+  }
+  if (entry.uncompressedSize === 0 && entry.crc32 !== 0) {
+    throw broken(filename, `has an empty entry ${quote(name)} with a checksum of something else`);
   }
 }
 

@@ -1,0 +1,122 @@
+import { spawnSync } from 'node:child_process';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { WheelStoreError } from '../../src/errors.ts';
+import { askInterpreter } from '../../src/wheel/interpreter.ts';
+import { toolsPython } from '../tools-python.ts';
+
+const IS_WINDOWS = process.platform === 'win32';
+
+let folder: string;
+let environments = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'interpreters-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function refusal(python: string): Promise<WheelStoreError> {
+  const error = await askInterpreter(python).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(WheelStoreError);
+  return error as WheelStoreError;
+}
+
+/** A virtual environment without pip and packaging, as uv and `python -m venv --without-pip` make it. */
+function bareEnvironment(name: string): string {
+  const path = join(folder, name);
+  const { status, stderr } = spawnSync(toolsPython(), ['-m', 'venv', '--without-pip', path], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(stderr);
+  return IS_WINDOWS ? join(path, 'Scripts', 'python.exe') : join(path, 'bin', 'python');
+}
+
+/** Where an environment keeps its packages. */
+function packagesOf(python: string): string {
+  const question = 'import sysconfig; print(sysconfig.get_path("purelib"))';
+  return spawnSync(python, ['-c', question], { encoding: 'utf8' }).stdout.trim();
+}
+
+/** An environment whose interpreter runs a line of Python before anything else. */
+async function environmentThat(line: string): Promise<string> {
+  const python = bareEnvironment(`that ${environments++}`);
+  await writeFile(join(packagesOf(python), 'sitecustomize.py'), `import os, sys\n${line}\n`);
+  return python;
+}
+
+describe('an interpreter', () => {
+  test('tells its version and the tags that its own pip goes by, in their order', async () => {
+    const { stdout } = spawnSync(toolsPython(), ['-m', 'pip', '--isolated', 'debug', '--verbose'], {
+      encoding: 'utf8',
+    });
+    const [, list] = /Compatible tags: \d+\n([\s\S]*)/.exec(stdout.replaceAll('\r', ''))!;
+    const { tags, version, executable } = await askInterpreter(toolsPython());
+    expect(tags).toEqual(
+      list!
+        .trim()
+        .split('\n')
+        .map((line) => line.trim()),
+    );
+    expect(version).toMatch(/^3\.[0-9]+\.[0-9]+$/);
+    expect(spawnSync(executable, ['--version'], { encoding: 'utf8' }).stdout).toContain(version);
+  });
+
+  test('without pip is asked by its packaging', async () => {
+    const python = bareEnvironment('with packaging');
+    const packages = packagesOf(python);
+    await cp(join(packagesOf(toolsPython()), 'packaging'), join(packages, 'packaging'), { recursive: true });
+    const question = 'from packaging.tags import sys_tags; print(*sys_tags())';
+    const { stdout } = spawnSync(toolsPython(), ['-c', question], { encoding: 'utf8' });
+    expect((await askInterpreter(python)).tags).toEqual(stdout.trim().split(' '));
+  });
+
+  test('without either is refused, and says how to get one', async () => {
+    const python = bareEnvironment('bare with spaces');
+    const error = await refusal(python);
+    expect(error.reason).toMatch(/bare with spaces.* \(Python 3\.[0-9.]+\) has neither pip nor packaging/);
+    expect(error.remedy).toContain('ensurepip');
+  });
+
+  test('is not answered for by packages in the folder of the step', async () => {
+    const python = bareEnvironment('shadowed');
+    const work = join(folder, 'work');
+    await mkdir(join(work, 'packaging'), { recursive: true });
+    await writeFile(join(work, 'packaging', '__init__.py'), '');
+    await writeFile(join(work, 'packaging', 'tags.py'), 'def sys_tags(): return ["no-such-tag"]\n');
+    const before = process.cwd();
+    process.chdir(work);
+    try {
+      expect((await refusal(python)).reason).toContain('neither pip nor packaging');
+    } finally {
+      process.chdir(before);
+    }
+  });
+
+  test('that is not there is named', async () => {
+    const error = await refusal('no-such-python');
+    expect(error.reason).toBe('There is no Python interpreter "no-such-python".');
+    expect((await refusal(join(folder, 'gone', 'python'))).reason).toContain(
+      'There is no Python interpreter',
+    );
+  });
+
+  test('that is another program is refused', async () => {
+    expect((await refusal(process.execPath)).reason).toMatch(/does not run|does not answer as Python does/);
+    expect((await refusal(folder)).reason).toMatch(/does not run|There is no/);
+  });
+
+  test('that prints first, fails or talks nonsense is told apart', async () => {
+    const chatty = await environmentThat('print("Loading modules")');
+    expect((await refusal(chatty)).reason).toContain('neither pip nor packaging');
+    const broken = await environmentThat('os.write(2, b"x\\n::error::no\\033[31m encodings"); os._exit(1)');
+    const error = await refusal(broken);
+    expect(error.reason).toMatch(/does not run \(::error::no.*encodings\)\.$/);
+    expect(error.message).not.toMatch(/\p{Cc}/u);
+    const odd = await environmentThat('os.write(1, b"{}"); os._exit(0)');
+    expect((await refusal(odd)).reason).toContain('does not answer as Python does');
+  });
+});

@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { WheelStoreError } from '../../src/errors.ts';
+import { inspectWheel } from '../../src/wheel/archive.ts';
+import { parseWheelFilename } from '../../src/wheel/filename.ts';
+import { askPython } from '../tools-python.ts';
+
+interface Answer {
+  readonly pip: string;
+  readonly kinds: Readonly<
+    Record<string, { readonly path: string; readonly byPath: boolean; readonly byName: boolean }>
+  >;
+}
+
+/** What we refuse though pip installs it, each for a reason. */
+const REFUSED_ON_PURPOSE = [
+  // By its path only: pip refuses the same wheel by its project's name.
+  'Version 2.0',
+  // Damage that pip does not look at.
+  'a cut comment',
+  'another count of entries',
+  // On Windows pip reads these names as leading out of the folder, and the tests run elsewhere too.
+  'an entry with a climbing backslash',
+  'an entry with a drive',
+];
+/** What pip installs and we warn of. */
+const WARNED_OF = [
+  'Wheel-Version 1.9',
+  'no Tag',
+  'another Tag',
+  'another Build',
+  'Version 1.0+cu1',
+  'filename 1.0+cu1',
+  'folder of version 2.0',
+  'folder of foobar',
+  'folder of no version',
+  'a file twice',
+  'METADATA twice, the last right',
+  'an entry with a backslash',
+  'bytes behind',
+  'bytes before',
+];
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wrong-wheels-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test('what pip refuses to install is refused, and what it installs is not', async () => {
+  const { pip, kinds } = askPython<Answer>(join(import.meta.dirname, 'install_wheels.py'), folder);
+  const [tooStrict, tooLax, warned]: string[][] = [[], [], []];
+  const sentences: Record<string, string> = {};
+  for (const [kind, { path, byPath, byName }] of Object.entries(kinds)) {
+    try {
+      const { warnings } = await inspectWheel(path, parseWheelFilename(basename(path)));
+      if (!byPath && !byName) tooLax!.push(kind);
+      if (warnings.length > 0) warned!.push(kind);
+    } catch (error) {
+      if (!(error instanceof WheelStoreError)) throw error;
+      sentences[kind] = error.reason;
+      if (byPath || byName) tooStrict!.push(kind);
+    }
+  }
+  const installed = Object.values(kinds).filter(({ byPath }) => byPath).length;
+  process.stdout.write(
+    `wrong wheels: ${Object.keys(kinds).length} kinds, of which pip ${pip} installs ${installed} and we refuse ${Object.keys(sentences).length}\n`,
+  );
+  expect({ tooLax, tooStrict: tooStrict!.sort() }).toEqual({
+    tooLax: [],
+    tooStrict: REFUSED_ON_PURPOSE.toSorted(),
+  });
+  expect(warned!.sort()).toEqual(WARNED_OF.toSorted());
+  expect(sentences).toMatchSnapshot();
+});

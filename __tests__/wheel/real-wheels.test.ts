@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { inspectWheel } from '../../src/wheel/archive.ts';
+import { parseWheelFilename } from '../../src/wheel/filename.ts';
+import { askPython, toolsPython } from '../tools-python.ts';
+import { realWheels } from './real-wheels.ts';
+
+interface Reading {
+  readonly packaging: string;
+  readonly wheels: readonly {
+    readonly project: string;
+    readonly version: string;
+    readonly requiresPython: string | null;
+    readonly tags: readonly string[];
+    readonly entries: number;
+  }[];
+}
+
+const MINUTES = 60_000;
+
+let built: string;
+let paths: readonly string[];
+
+beforeAll(async () => {
+  built = await mkdtemp(join(tmpdir(), 'built-wheels-'));
+  paths = [...(await realWheels()), ...(await buildWheels(built))];
+}, 10 * MINUTES);
+afterAll(() => rm(built, { recursive: true }));
+
+/** PyPI takes no local versions, so setuptools makes one here; `wheel tags` then puts other tags on it. */
+async function buildWheels(folder: string): Promise<string[]> {
+  const project = join(folder, 'project');
+  await mkdir(project);
+  await writeFile(
+    join(project, 'pyproject.toml'),
+    `[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n` +
+      `[project]\nname = "Made.Here"\nversion = "1!2.0rc1+Ubuntu-1"\nrequires-python = ">=3.9,<4"\n`,
+  );
+  await writeFile(join(project, 'made_here.py'), 'VALUE = 1\n');
+  run(
+    '-m',
+    'pip',
+    '--isolated',
+    'wheel',
+    '--quiet',
+    '--no-index',
+    '--no-build-isolation',
+    '-w',
+    folder,
+    project,
+  );
+  const [plain] = (await readdir(folder)).filter((name) => name.endsWith('.whl'));
+  run('-m', 'wheel', 'tags', '--build', '7', join(folder, plain!));
+  run(
+    '-m',
+    'wheel',
+    'tags',
+    '--python-tag',
+    'cp312',
+    '--abi-tag',
+    'abi3',
+    '--platform-tag',
+    'win_amd64',
+    join(folder, plain!),
+  );
+  return (await readdir(folder)).filter((name) => name.endsWith('.whl')).map((name) => join(folder, name));
+}
+
+function run(...args: readonly string[]): void {
+  const { status, stderr } = spawnSync(toolsPython(), args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+}
+
+describe('real wheels', () => {
+  test("are read as packaging's metadata parser and Python's zipfile read them", async () => {
+    const { packaging, wheels } = askPython<Reading>(join(import.meta.dirname, 'read_wheels.py'), paths);
+    const ours = [];
+    for (const path of paths) {
+      const contents = await inspectWheel(path, parseWheelFilename(basename(path)));
+      ours.push({
+        ...contents,
+        requiresPython: contents.requiresPython ?? null,
+        tags: contents.tags.toSorted(),
+      });
+    }
+    const entries = wheels.reduce((sum, wheel) => sum + wheel.entries, 0);
+    const sizes = await Promise.all(paths.map(async (path) => (await stat(path)).size));
+    const megabytes = Math.round(sizes.reduce((sum, size) => sum + size, 0) / 1e6);
+    process.stdout.write(
+      `real wheels: ${paths.length} (${megabytes} MB, the largest ${Math.round(Math.max(...sizes) / 1e6)} MB, ${entries} entries) read as packaging ${packaging} reads them\n`,
+    );
+    expect(ours).toEqual(wheels.map(({ entries: _, ...wheel }) => ({ ...wheel, warnings: [] })));
+    expect(paths.length).toBeGreaterThanOrEqual(43);
+    expect(Math.max(...sizes)).toBeGreaterThan(100e6);
+  });
+
+  test('are of every kind that has a filename, tag or folder of its own', () => {
+    const names = paths.map((path) => parseWheelFilename(basename(path)));
+    const kinds = {
+      abi3: names.some(({ tags }) => tags.some((tag) => tag.includes('-abi3-'))),
+      build: names.filter(({ build }) => build !== undefined).length > 1,
+      local: names.some(({ local }) => local !== undefined),
+      epoch: names.some(({ version }) => version.includes('!')),
+      'free-threaded': names.some(({ tags }) => tags.some((tag) => tag.includes('-cp314t-'))),
+      pure: names.some(({ tags }) => tags.includes('py3-none-any')),
+      old: names.some(({ tags }) => tags.includes('py2-none-any')),
+      macos: names.some(({ tags }) => tags.some((tag) => tag.includes('-macosx_'))),
+      windows: names.some(({ tags }) => tags.some((tag) => tag.endsWith('-win_amd64'))),
+      musl: names.some(({ tags }) => tags.some((tag) => tag.includes('-musllinux_'))),
+    };
+    expect(Object.entries(kinds).filter(([, there]) => !there)).toEqual([]);
+  });
+});

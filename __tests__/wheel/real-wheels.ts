@@ -1,0 +1,84 @@
+/** The real wheels that the tests read: which they are, and how they come onto this machine. */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { toolsPython } from '../tools-python.ts';
+
+interface Group {
+  readonly what: string;
+  /** Arguments of pip download that make it pick these files on every machine. */
+  readonly pip: readonly string[];
+  /** SHA-256 by filename. */
+  readonly wheels: Readonly<Record<string, string>>;
+}
+
+const FOLDER = join(import.meta.dirname, '..', '..', '.tools', 'wheels');
+const LIST = join(import.meta.dirname, 'real-wheels.json');
+
+/**
+ * Has pip download those of the listed wheels that are not there yet; they stay for the next run.
+ *
+ * @returns the paths of all, absolute, sorted
+ * @throws Error when a wheel cannot be had, or is not the listed one
+ */
+export async function realWheels(): Promise<string[]> {
+  await mkdir(FOLDER, { recursive: true });
+  const groups = JSON.parse(await readFile(LIST, 'utf8')) as Group[];
+  for (const { what, pip, wheels } of groups) {
+    const missing: Record<string, string> = {};
+    for (const [filename, sha256] of Object.entries(wheels)) {
+      if ((await sha256Of(join(FOLDER, filename))) !== sha256) missing[filename] = sha256;
+    }
+    if (Object.keys(missing).length > 0) await download(what, pip, missing);
+  }
+  return groups
+    .flatMap(({ wheels }) => Object.keys(wheels))
+    .sort()
+    .map((filename) => join(FOLDER, filename));
+}
+
+async function download(what: string, pip: readonly string[], wheels: Group['wheels']): Promise<void> {
+  const into = await mkdtemp(join(tmpdir(), 'real-wheels-'));
+  try {
+    const requirements = join(into, 'requirements.txt');
+    const lines = Object.entries(wheels).map(([filename, sha256]) => {
+      const [project, version] = filename.split('-');
+      return `${project}==${version} --hash=sha256:${sha256}`;
+    });
+    await writeFile(requirements, `${lines.join('\n')}\n`);
+    // A folder of wheels that the machine sets for every pip is not where these come from.
+    const { PIP_FIND_LINKS: _, ...env } = process.env;
+    const { status, stderr } = spawnSync(
+      toolsPython(),
+      ['-m', 'pip', 'download', '--quiet', '--disable-pip-version-check', '--no-deps', '--only-binary=:all:']
+        .concat(['--require-hashes', '--dest', into, ...pip])
+        .concat(['--requirement', requirements]),
+      { env, encoding: 'utf8' },
+    );
+    if (status !== 0) throw new Error(`pip cannot download the wheels of ${what}: ${stderr}`);
+    for (const filename of Object.keys(wheels)) await move(join(into, filename), join(FOLDER, filename));
+  } finally {
+    await rm(into, { recursive: true });
+  }
+}
+
+/** The folder of temporary files may lie on another disk. */
+async function move(from: string, to: string): Promise<void> {
+  const half = `${to}.half`;
+  await copyFile(from, half);
+  await rename(half, to);
+}
+
+async function sha256Of(path: string): Promise<string | undefined> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+  } catch {
+    return undefined;
+  }
+  return hash.digest('hex');
+}

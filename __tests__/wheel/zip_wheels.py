@@ -1,0 +1,56 @@
+"""Has Python's zipfile write one wheel in each of its compressions, and one of many entries: a folder in, paths out."""
+
+import json
+import pathlib
+import sys
+import zipfile
+
+NAME = "foo-1.0-py3-none-any.whl"
+# Long enough for a decoder to see blocks and distances, and no text that one compression would store.
+METADATA = "Metadata-Version: 2.1\nName: foo\nVersion: 1.0\n\n" + "".join(
+    f"{number} {number * number % 9973} \u540d\U0001d7d9\n" for number in range(40_000)
+)
+FILES = {
+    "foo/__init__.py": "",
+    "foo-1.0.dist-info/METADATA": METADATA,
+    "foo-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    "foo-1.0.dist-info/RECORD": "foo/__init__.py,,\n",
+}
+COMPRESSIONS = {
+    "stored": zipfile.ZIP_STORED,
+    "deflate": zipfile.ZIP_DEFLATED,
+    "bzip2": zipfile.ZIP_BZIP2,
+    "lzma": zipfile.ZIP_LZMA,
+}
+if hasattr(zipfile, "ZIP_ZSTANDARD"):
+    COMPRESSIONS["zstd"] = zipfile.ZIP_ZSTANDARD
+
+
+class Pipe:
+    """Something that cannot seek, for which zipfile writes sizes behind the data."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def write(self, data):
+        return self._file.write(data)
+
+    def flush(self):
+        self._file.flush()
+
+
+def make(kind, compression, more=(), piped=False):
+    path = pathlib.Path(root, kind, NAME)
+    path.parent.mkdir()
+    with open(path, "wb") as file:
+        with zipfile.ZipFile(Pipe(file) if piped else file, "w", compression) as archive:
+            for name, text in [*FILES.items(), *more]:
+                archive.writestr(name, text)
+    return str(path)
+
+
+root = json.load(sys.stdin)
+paths = {kind: make(kind, compression) for kind, compression in COMPRESSIONS.items()}
+paths["piped"] = make("piped", zipfile.ZIP_DEFLATED, piped=True)
+paths["many"] = make("many", zipfile.ZIP_STORED, [(f"foo/{number}.py", "") for number in range(70_000)])
+json.dump(paths, sys.stdout)
