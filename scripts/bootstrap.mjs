@@ -8,7 +8,8 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,54 +23,58 @@ const VENV_PYTHON = join(VENV, ...(IS_WINDOWS ? ['Scripts', 'python.exe'] : ['bi
 const [script, ...scriptArguments] = process.argv.slice(2);
 if (script === undefined) fail('Usage: node scripts/bootstrap.mjs SCRIPT [ARGUMENTS]');
 mkdirSync(TOOLS, { recursive: true });
-await withLock(() => {
-  installPackages();
-  installPythonTools();
-});
+const python = findPython();
+const stages = [packages(), pythonTools(python)].filter(({ isDone }) => !isDone());
+if (stages.length > 0) {
+  await withLock(() => {
+    // Whoever held the lock before may have done it.
+    for (const { isDone, install } of stages) if (!isDone()) install();
+  });
+}
 run(script, scriptArguments);
 
-function installPackages() {
+/** The npm packages of the lock file, in node_modules. */
+function packages() {
   const stamp = join(ROOT, 'node_modules', '.installed-from');
   const wanted = hash('package-lock.json');
-  if (isStamped(stamp, wanted) && existsSync(NODE)) return;
-  console.log('Installing npm packages (first run: about half a minute) …');
-  mustRun(
-    'npm',
-    ['ci', '--no-audit', '--no-fund', '--loglevel=error'],
-    'npm could not install the packages.',
-  );
-  if (!existsSync(NODE)) {
-    fail(
-      'The npm package "node" brought no Node 24: allow its install script (npm config set ignore-scripts false).',
+  const install = () => {
+    console.log('Installing npm packages (first run: about half a minute) …');
+    // Without its stamp, what an interrupted installation leaves does not count as done.
+    rmSync(stamp, { force: true });
+    mustRun(
+      'npm',
+      ['ci', '--no-audit', '--no-fund', '--loglevel=error'],
+      'npm could not install the packages.',
     );
-  }
-  writeFileSync(stamp, wanted);
+    if (!existsSync(NODE)) {
+      fail(
+        'The npm package "node" brought no Node 24: allow its install script (npm config set ignore-scripts false).',
+      );
+    }
+    writeFileSync(stamp, wanted);
+  };
+  return { isDone: () => isStamped(stamp, wanted) && existsSync(NODE), install };
 }
 
-function installPythonTools() {
+/** The packages of scripts/requirements.txt, in a virtual environment of the machine's own Python. */
+function pythonTools({ command, version }) {
   const stamp = join(VENV, '.installed-from');
-  const wanted = hash('scripts/requirements.txt');
-  if (isStamped(stamp, wanted) && existsSync(VENV_PYTHON)) return;
-  console.log('Installing Python tools (first run: about a minute) …');
-  const python = findPython();
-  rmSync(VENV, { recursive: true, force: true });
-  makeVenv(python);
+  const wanted = `${hash('scripts/requirements.txt')} for Python ${version}`;
   const requirements = join(ROOT, 'scripts', 'requirements.txt');
-  mustRun(
-    VENV_PYTHON,
-    [
-      '-m',
-      'pip',
-      'install',
-      '--quiet',
-      '--disable-pip-version-check',
-      '--only-binary=:all:',
-      '--requirement',
-      requirements,
-    ],
-    'pip could not install the tools of scripts/requirements.txt.',
-  );
-  writeFileSync(stamp, wanted);
+  const install = () => {
+    console.log('Installing Python tools (first run: about a minute) …');
+    rmSync(stamp, { force: true });
+    rmSync(VENV, { recursive: true, force: true });
+    makeVenv(command);
+    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary=:all:'];
+    mustRun(
+      VENV_PYTHON,
+      [...pip, '--requirement', requirements],
+      'pip could not install the tools of scripts/requirements.txt.',
+    );
+    writeFileSync(stamp, wanted);
+  };
+  return { isDone: () => isStamped(stamp, wanted) && existsSync(VENV_PYTHON), install };
 }
 
 /** Debian keeps ensurepip, which venv needs, in a package of its own; virtualenv brings its pip along. */
@@ -77,7 +82,8 @@ function makeVenv(python) {
   if (spawnSync(python, ['-m', 'venv', VENV], { stdio: 'ignore' }).status === 0) return;
   rmSync(VENV, { recursive: true, force: true });
   const library = join(TOOLS, 'virtualenv');
-  const remedy = `Python cannot make a virtual environment: install its venv module (on Debian and Ubuntu: apt-get install python3-venv).`;
+  const remedy =
+    'Python cannot make a virtual environment: install its venv module (on Debian and Ubuntu: apt-get install python3-venv).';
   mustRun(
     python,
     ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', library, 'virtualenv'],
@@ -86,47 +92,70 @@ function makeVenv(python) {
   mustRun(python, ['-m', 'virtualenv', '--quiet', VENV], remedy, { PYTHONPATH: library });
 }
 
+/** The first Python that is new enough, and its version. */
 function findPython() {
-  const check = 'import sys; sys.exit(sys.version_info < (3, 9))';
+  const ask = 'import sys; print("%d.%d.%d" % sys.version_info[:3]); sys.exit(sys.version_info < (3, 9))';
   const candidates = [process.env.PYTHON, 'python3', 'python', 'py'].filter(Boolean);
-  const python = candidates.find((name) => spawnSync(name, ['-c', check], { stdio: 'ignore' }).status === 0);
-  return (
-    python ??
-    fail(
-      `Python 3.9 or newer is needed; none of ${candidates.join(', ')} is one. Install it, or name it in PYTHON.`,
-    )
+  for (const command of candidates) {
+    const { status, stdout } = spawnSync(command, ['-c', ask], { encoding: 'utf8' });
+    if (status === 0) return { command, version: stdout.trim() };
+  }
+  return fail(
+    `Python 3.9 or newer is needed; none of ${candidates.join(', ')} is one. Install it, or name it in PYTHON.`,
   );
 }
 
 /** Two set-ups at once (npm test in two terminals) would undo each other. */
 async function withLock(work) {
   const lock = join(TOOLS, 'setup.lock');
-  const holder = join(lock, 'pid');
-  for (;;) {
-    try {
-      mkdirSync(lock);
-      break;
-    } catch {
-      if (!isAlive(readIfThere(holder))) rmSync(lock, { recursive: true, force: true });
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+  for (let rounds = 0; !take(lock); rounds += 1) {
+    if (rounds === 0) console.log('Waiting for another set-up of this folder to end …');
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  writeFileSync(holder, String(process.pid));
-  try {
-    work();
-  } finally {
-    rmSync(lock, { recursive: true, force: true });
-  }
+  process.on('exit', () => rmSync(lock, { recursive: true, force: true }));
+  work();
+  rmSync(lock, { recursive: true, force: true });
 }
 
-/** A lock whose holder has not written its number yet counts as held. */
+/** Takes the lock when it is free, or when its holder is gone. */
+function take(lock) {
+  const own = `${lock}.${process.pid}`;
+  rmSync(own, { recursive: true, force: true });
+  mkdirSync(own);
+  writeFileSync(join(own, 'pid'), String(process.pid));
+  try {
+    // The holder's number comes with the lock: renaming fails where a folder with something in it is.
+    renameSync(own, lock);
+    return true;
+  } catch (error) {
+    rmSync(own, { recursive: true, force: true });
+    if (!existsSync(lock)) throw error;
+  }
+  const holder = readIfThere(join(lock, 'pid'));
+  if (!isAlive(holder)) discard(lock, holder);
+  return false;
+}
+
+/** Removes the lock of a holder that is gone, and gives back one that somebody else took meanwhile. */
+function discard(lock, holder) {
+  const gone = `${lock}.gone.${process.pid}`;
+  try {
+    renameSync(lock, gone);
+    if (readIfThere(join(gone, 'pid')) !== holder) renameSync(gone, lock);
+  } catch {
+    // Another one of those who wait was first.
+  }
+  rmSync(gone, { recursive: true, force: true });
+}
+
 function isAlive(pid) {
-  if (pid === '') return true;
+  if (pid === '') return false;
   try {
     process.kill(Number(pid), 0);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // EPERM: it lives, and is somebody else's.
+    return error.code === 'EPERM';
   }
 }
 
@@ -135,7 +164,7 @@ function run(file, args) {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`Node 24 does not start: ${error.message}`));
   child.on('exit', (code, signal) => {
-    process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 143);
+    process.exitCode = code ?? 128 + constants.signals[signal];
   });
 }
 

@@ -1,8 +1,8 @@
 /** The S3 server of demo and tests: SeaweedFS as a process of its own, or one that the environment names. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream, rmSync } from 'node:fs';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -119,19 +119,54 @@ export async function launch({
   const sink = createWriteStream(log);
   child.stdout.pipe(sink);
   child.stderr.pipe(sink);
-  const killWithUs = () => child.kill('SIGKILL');
-  process.on('exit', killWithUs);
+  let failure: Error | undefined;
+  child.on('error', (error) => {
+    failure = error;
+  });
+  const kill = () => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL');
+  const forget = onOurEnd(() => {
+    kill();
+    removeNow([folder, ...leftovers]);
+  });
   const stop = async () => {
-    process.off('exit', killWithUs);
-    if (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'))
-      await once(child, 'exit');
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
-    for (const path of leftovers) await rm(path, { force: true });
+    if (kill()) await once(child, 'exit');
+    removeNow([folder, ...leftovers]);
+    forget();
   };
-  if (await answers(readyUrl, child)) return { ...access, stop };
-  const lastLines = (await readFile(log, 'utf8')).split('\n').slice(-20).join('\n');
-  await stop();
-  throw new Error(`${command} did not start within ${START_SECONDS} s:\n${lastLines}`);
+  try {
+    await untilItAnswers(readyUrl, child, () => failure);
+  } catch (error) {
+    const lastLines = (await readFile(log, 'utf8')).split('\n').slice(-20).join('\n');
+    await stop();
+    throw new Error(`${command} ${(error as Error).message}:\n${lastLines}`);
+  }
+  return { ...access, stop };
+}
+
+/**
+ * Has work done when this process ends, by itself or by a signal; a signal still ends it, unless somebody else
+ * listens for it as well.
+ *
+ * @returns takes the request back
+ */
+function onOurEnd(work: () => void): () => void {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  const onSignal = (signal: NodeJS.Signals) => {
+    forget();
+    work();
+    if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+  };
+  const forget = () => {
+    process.off('exit', work);
+    for (const signal of signals) process.off(signal, onSignal);
+  };
+  process.on('exit', work);
+  for (const signal of signals) process.on(signal, onSignal);
+  return forget;
+}
+
+function removeNow(paths: readonly string[]): void {
+  for (const path of paths) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
 /** SeaweedFS, with one administrator; buckets are opened to the public by their policies. */
@@ -184,17 +219,23 @@ function serverArguments(
     `-s3.config=${configuration}`,
     '-master.volumeSizeLimitMB=256',
     '-volume.max=500',
+    // These two would listen on fixed ports, so that a second server on the machine could not start.
+    '-s3.port.iceberg=0',
+    '-s3.port.lance=0',
     '-master.telemetry=false',
     `-s3.localSocket=${join(folder, 's3.sock')}`,
     `-filer.localSocket=${join(folder, 'filer.sock')}`,
   ];
 }
 
-/** Free ports whose twins 10,000 above are free as well. */
+/**
+ * Free ports whose twins 10,000 above are free as well. All lie below 32,768, where Linux begins to hand out
+ * ports to outgoing connections: one of those could take a port between this look and the server's start.
+ */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
-    const port = 20_000 + Math.floor(Math.random() * 20_000);
+    const port = 10_000 + Math.floor(Math.random() * 12_000);
     if (!ports.includes(port) && (await isFree(port)) && (await isFree(port + 10_000))) ports.push(port);
   }
   return ports;
@@ -208,11 +249,17 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-async function answers(url: string, child: ChildProcess): Promise<boolean> {
+async function untilItAnswers(
+  url: string,
+  child: ChildProcess,
+  failure: () => Error | undefined,
+): Promise<void> {
   for (const deadline = Date.now() + START_SECONDS * 1000; Date.now() < deadline; await delay(100)) {
-    if (child.exitCode !== null) return false;
+    const fault = failure();
+    if (fault !== undefined) throw new Error(`cannot be started (${fault.message})`);
+    if (child.exitCode !== null) throw new Error(`ended with status ${child.exitCode} while it started`);
     const response = await fetch(url).catch(() => undefined);
-    if (response !== undefined && response.status < 500) return true;
+    if (response !== undefined && response.status < 500) return;
   }
-  return false;
+  throw new Error(`did not start within ${START_SECONDS} s`);
 }

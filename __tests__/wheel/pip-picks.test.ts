@@ -86,7 +86,7 @@ describe('for this interpreter', () => {
   test('for-python picks what pip download picks from the same folder, Requires-Python included', async () => {
     const interpreter = await askInterpreter(toolsPython());
     // Half of what is generated is for other platforms, and of equals either may be picked.
-    const all = fc.sample(wheelSets, { numRuns: 400, seed: SEED + 1 });
+    const all = fc.sample(wheelSets, { numRuns: 1_500, seed: SEED + 1 });
     const { picks } = askPip({ sets: all, pythons: [null] }).others[0]!;
     const isPlain = (order: readonly (readonly string[])[]) =>
       order.length > 1 && order.every((equals) => equals.length === 1);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import { askPython, toolsPython } from '../tools-python.ts';
+import { describeBrokenWheels } from './broken-wheels.ts';
 import { realWheels } from './real-wheels.ts';
 
 interface Reading {
@@ -22,11 +23,13 @@ interface Reading {
 const MINUTES = 60_000;
 
 let built: string;
+let downloaded: readonly string[];
 let paths: readonly string[];
 
 beforeAll(async () => {
   built = await mkdtemp(join(tmpdir(), 'built-wheels-'));
-  paths = [...(await realWheels()), ...(await buildWheels(built))];
+  downloaded = await realWheels();
+  paths = [...downloaded, ...(await buildWheels(built))];
 }, 10 * MINUTES);
 afterAll(() => rm(built, { recursive: true }));
 
@@ -114,3 +117,5 @@ describe('real wheels', () => {
     expect(Object.entries(kinds).filter(([, there]) => !there)).toEqual([]);
   });
 });
+
+describeBrokenWheels(() => downloaded);

@@ -68,7 +68,7 @@ async function download(what: string, pip: readonly string[], wheels: Group['whe
 
 /** The folder of temporary files may lie on another disk. */
 async function move(from: string, to: string): Promise<void> {
-  const half = `${to}.half`;
+  const half = `${to}.${process.pid}`;
   await copyFile(from, half);
   await rename(half, to);
 }

@@ -50,7 +50,7 @@ const PHASES = ['dev', 'a', 'b', 'rc', 'final'];
 
 /**
  * Reads a version and brings it into its normal form (PEP 440, "Normalization"). Numbers keep all their
- * digits, which is where `@renovatebot/pep440` differs: it reads dates and hashes such as `+1e5` as floats.
+ * digits: dates and hashes such as `+1e5` are no floats.
  *
  * @param text - may have white space around it, as everywhere in PEP 440
  * @returns undefined when the text is no version

@@ -1,0 +1,171 @@
+/** Breaks real wheels in many ways, and holds what is said of each against what Python makes of it. */
+import { constants, copyFile, mkdtemp, open, rename, rm, stat, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { WheelStoreError } from '../../src/errors.ts';
+import { inspectWheel } from '../../src/wheel/archive.ts';
+import { parseWheelFilename } from '../../src/wheel/filename.ts';
+import { askPython } from '../tools-python.ts';
+
+const SEED = 20_240_131;
+const CUTS = 16;
+const FLIPS = 30;
+const MINUTES = 60_000;
+/** None of these reads takes a tenth of this on a slow disk. */
+const MOST_MILLISECONDS = 10_000;
+
+type Flip = readonly [offset: number, value: number];
+/** A sentence that refused, or what was read. */
+type Outcome = { readonly refused: string } | { readonly read: string };
+
+let folder: string;
+let copies: readonly string[];
+let slowest = 0;
+
+async function copyAll(paths: readonly string[]): Promise<void> {
+  folder = await mkdtemp(join(tmpdir(), 'broken-wheels-'));
+  copies = paths.map((path) => join(folder, basename(path)));
+  for (const [index, path] of paths.entries())
+    await copyFile(path, copies[index]!, constants.COPYFILE_FICLONE);
+}
+
+/** Anything that is thrown and no WheelStoreError, and a read that hangs, fails the test that calls this. */
+async function inspect(path: string): Promise<Outcome> {
+  const start = performance.now();
+  try {
+    const { project, version, requiresPython, tags } = await inspectWheel(
+      path,
+      parseWheelFilename(basename(path)),
+    );
+    return { read: JSON.stringify({ project, version, requiresPython, tags }) };
+  } catch (error) {
+    if (!(error instanceof WheelStoreError)) throw error;
+    expect(error.message).not.toMatch(/\n|undefined|NaN|\[object/);
+    return { refused: error.reason };
+  } finally {
+    slowest = Math.max(slowest, performance.now() - start);
+  }
+}
+
+function sample<Value>(arbitrary: fc.Arbitrary<Value>, count: number): Value[] {
+  return fc.sample(arbitrary, { numRuns: count, seed: SEED });
+}
+
+function report(what: string, outcomes: readonly Outcome[]): void {
+  const refused = outcomes.filter((outcome) => 'refused' in outcome).length;
+  process.stdout.write(
+    `broken wheels: ${outcomes.length} ${what} of ${copies.length} real wheels, ${refused} refused, ${outcomes.length - refused} read as before, slowest ${Math.round(slowest)} ms\n`,
+  );
+}
+
+/** Where the zip's directory begins: its place is in the last 22 bytes, as none of these has a comment. */
+async function directoryStart(path: string): Promise<number> {
+  const { size } = await stat(path);
+  const file = await open(path);
+  const { buffer } = await file.read(Buffer.alloc(22), 0, 22, size - 22);
+  await file.close();
+  expect(buffer.readUInt32LE(0)).toBe(0x06054b50);
+  return buffer.readUInt32LE(16);
+}
+
+/**
+ * Registers the tests that break copies of real wheels.
+ *
+ * @param originals - gives their paths once the tests run
+ */
+export function describeBrokenWheels(originals: () => readonly string[]): void {
+  describe('a real wheel', () => {
+    beforeAll(() => copyAll(originals()), MINUTES);
+    afterAll(() => rm(folder, { recursive: true }));
+
+    test(
+      'with one byte of its directory flipped is refused wherever Python refuses it, and else reads as before',
+      async () => {
+        const asked: Record<string, Flip[]> = {};
+        const found: { path: string; flip: Flip; outcome: Outcome; intact: Outcome }[] = [];
+        for (const path of copies) {
+          const intact = await inspect(path);
+          const [start, { size }] = [await directoryStart(path), await stat(path)];
+          // Half of them in the last entries and the end record, which a large directory would seldom offer.
+          const near = fc.integer({ min: Math.max(start, size - 400), max: size - 1 });
+          const place = fc.oneof(fc.integer({ min: start, max: size - 1 }), near);
+          asked[path] = [];
+          const file = await open(path, 'r+');
+          for (const [offset, bit] of sample(fc.tuple(place, fc.integer({ min: 1, max: 255 })), FLIPS)) {
+            const before = (await file.read(Buffer.alloc(1), 0, 1, offset)).buffer;
+            const flip: Flip = [offset, before[0]! ^ bit];
+            asked[path].push(flip);
+            await file.write(Buffer.of(flip[1]), 0, 1, offset);
+            found.push({ path, flip, intact, outcome: await inspect(path) });
+            await file.write(before, 0, 1, offset);
+          }
+          await file.close();
+        }
+        const judged = askPython<Record<string, unknown[]>>(
+          join(import.meta.dirname, 'judge_flips.py'),
+          asked,
+        );
+        const verdicts = copies.flatMap((path) => judged[path]!);
+        report(
+          `flips (Python refuses ${verdicts.filter((verdict) => verdict === null).length})`,
+          found.map(({ outcome }) => outcome),
+        );
+        const taken = found.filter(({ outcome }, index) => verdicts[index] === null && 'read' in outcome);
+        const misread = found.filter(
+          ({ outcome, intact }) => 'read' in outcome && outcome.read !== Object(intact).read,
+        );
+        expect(taken.slice(0, 5)).toEqual([]);
+        expect(misread.slice(0, 5)).toEqual([]);
+        expect(found.length).toBeGreaterThan(1_500);
+      },
+      10 * MINUTES,
+    );
+
+    test('under the filename of another version or project is refused, and says which it is', async () => {
+      const outcomes: Outcome[] = [];
+      for (const path of copies) {
+        const [project, version, ...rest] = basename(path).split('-') as [string, string, ...string[]];
+        const others = [
+          [project, `1!${version}`, ...rest],
+          [project, '9.9.dev0', ...rest],
+          [`${project}_x`, version, ...rest],
+        ];
+        for (const other of others) {
+          const renamed = join(folder, other.join('-'));
+          await rename(path, renamed);
+          outcomes.push(await inspect(renamed));
+          await rename(renamed, path);
+          expect(outcomes.at(-1)).toEqual({
+            refused: expect.stringMatching(/is of the version|another project's than/),
+          });
+        }
+      }
+      report('renamed copies', outcomes);
+    });
+
+    test('cut at any place is refused, and says that it is cut off', async () => {
+      const outcomes: Outcome[] = [];
+      for (const path of copies) {
+        const { size } = await stat(path);
+        const places = sample(
+          fc.oneof(fc.nat({ max: size - 1 }), fc.integer({ min: size - 100, max: size - 1 })),
+          CUTS,
+        );
+        // From the end to the beginning, so that one copy serves them all.
+        for (const place of [...places, 0].sort((a, b) => b - a)) {
+          await truncate(path, place);
+          outcomes.push(await inspect(path));
+          expect(outcomes.at(-1)).toEqual({
+            refused: expect.stringMatching(
+              place === 0 ? /is an empty file/ : /cut off|is no zip archive|no \*\.dist-info folder/,
+            ),
+          });
+        }
+      }
+      report('cuts', outcomes);
+      expect(slowest).toBeLessThan(MOST_MILLISECONDS);
+    });
+  });
+}
