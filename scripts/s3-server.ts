@@ -217,6 +217,8 @@ function serverArguments(
     '-s3',
     `-s3.port=${ports.s3}`,
     `-s3.config=${configuration}`,
+    // The host names of AWS itself, for tests that reach this server as if it were AWS.
+    '-s3.domainName=s3.us-east-1.amazonaws.com',
     '-master.volumeSizeLimitMB=256',
     '-volume.max=500',
     // These two would listen on fixed ports, so that a second server on the machine could not start.

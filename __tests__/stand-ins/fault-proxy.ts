@@ -131,9 +131,11 @@ async function handle(
   response.write(answer.body.subarray(0, fault.cutAt), () => response.destroy());
 }
 
-function operationOf({ method, url = '' }: IncomingMessage): Operation {
+function operationOf({ method, url = '', headers }: IncomingMessage): Operation {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
-  const isBucket = pathname.split('/').filter((segment) => segment !== '').length <= 1;
+  // AWS has the bucket in the host name, where the others have it in the path.
+  const depth = headers.host?.includes('.s3.') ? 0 : 1;
+  const isBucket = pathname.split('/').filter((segment) => segment !== '').length <= depth;
   if (method === 'GET') return isBucket ? 'list' : 'get';
   if (method === 'HEAD') return 'head';
   if (method === 'PUT') return searchParams.has('partNumber') ? 'part' : 'put';

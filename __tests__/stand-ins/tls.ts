@@ -33,8 +33,12 @@ export async function startTls(endpoint: string): Promise<Listener> {
   return listening(server, []);
 }
 
-/** A forward proxy: absolute URLs for http, CONNECT for https. */
-export async function startForwardProxy(): Promise<Listener> {
+/**
+ * A forward proxy: absolute URLs for http, CONNECT for https.
+ *
+ * @param everythingTo - a port on this machine that every CONNECT is led to, whatever host it asks for
+ */
+export async function startForwardProxy(everythingTo?: number): Promise<Listener> {
   const asked: string[] = [];
   const server = createHttpServer((incoming, response) => {
     const target = new URL(incoming.url ?? '');
@@ -52,7 +56,8 @@ export async function startForwardProxy(): Promise<Listener> {
   server.on('connect', (incoming, socket: Socket) => {
     asked.push(incoming.url ?? '');
     const [host, port] = (incoming.url ?? '').split(':');
-    const inner = connect(Number(port), host, () => {
+    const [toPort, toHost] = everythingTo === undefined ? [Number(port), host] : [everythingTo, '127.0.0.1'];
+    const inner = connect(toPort, toHost, () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       socket.pipe(inner).pipe(socket);
     });

@@ -176,6 +176,7 @@ wheels += [(kind, PLAIN, entries(), change) for kind, change in BYTES.items()]
 json.dump(
     {
         "pip": pip.__version__,
+        "usesPkgResources": sys.version_info < (3, 11),
         "kinds": {
             kind: ask(make(os.path.join(root, str(number)), filename, found, change))
             for number, (kind, filename, found, change) in enumerate(wheels)

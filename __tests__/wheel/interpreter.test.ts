@@ -77,7 +77,9 @@ describe('an interpreter', () => {
   test('without either is refused, and says how to get one', async () => {
     const python = bareEnvironment('bare with spaces');
     const error = await refusal(python);
-    expect(error.reason).toMatch(/bare with spaces.* \(Python 3\.[0-9.]+\) has neither pip nor packaging/);
+    expect(error.reason).toMatch(
+      /bare with spaces.* \(Python 3\.[0-9.]+\) has neither pip \(20 or newer\) nor packaging/,
+    );
     expect(error.remedy).toContain('ensurepip');
   });
 
@@ -90,7 +92,7 @@ describe('an interpreter', () => {
     const before = process.cwd();
     process.chdir(work);
     try {
-      expect((await refusal(python)).reason).toContain('neither pip nor packaging');
+      expect((await refusal(python)).reason).toContain('neither pip (20 or newer) nor packaging');
     } finally {
       process.chdir(before);
     }
@@ -111,7 +113,7 @@ describe('an interpreter', () => {
 
   test('that prints first, fails or talks nonsense is told apart', async () => {
     const chatty = await environmentThat('print("Loading modules")');
-    expect((await refusal(chatty)).reason).toContain('neither pip nor packaging');
+    expect((await refusal(chatty)).reason).toContain('neither pip (20 or newer) nor packaging');
     const broken = await environmentThat('os.write(2, b"x\\n::error::no\\033[31m encodings"); os._exit(1)');
     const error = await refusal(broken);
     expect(error.reason).toMatch(/does not run \(::error::no.*encodings\)\.$/);

@@ -2,9 +2,23 @@
 import { readFileSync } from 'node:fs';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
-import { WheelStoreError } from '../errors.ts';
-import { type CommitPlace, isCommit, isDecimal, isTarget, normalisePrefix } from '../layout.ts';
+import { type CommitPlace, normalisePrefix } from '../layout.ts';
 import type { Scope } from '../lookup.ts';
+import {
+  badInput,
+  readBoolean,
+  readBucketName,
+  readChoice,
+  readCommit,
+  readNumber,
+  readPathStyle,
+  readPresign,
+  readRegion,
+  readTarget,
+  readTargets,
+  readUrl,
+  readWait,
+} from './values.ts';
 
 /** What all three actions are told. */
 export interface CommonInputs {
@@ -86,25 +100,6 @@ export function readFetchInputs(): FetchInputs {
   };
 }
 
-/**
- * Reads a boolean as YAML 1.2's core schema writes it.
- *
- * @param fallback - what an empty input means
- * @throws WheelStoreError for anything else, `yes` and `1` included
- */
-export function readBoolean(name: string, fallback: boolean): boolean {
-  const text = core.getInput(name);
-  if (text === '') return fallback;
-  if (['true', 'True', 'TRUE'].includes(text)) return true;
-  if (['false', 'False', 'FALSE'].includes(text)) return false;
-  throw badInput(
-    name,
-    text,
-    'is neither true nor false',
-    'Write true or false (True, TRUE, False and FALSE do as well).',
-  );
-}
-
 function readLookUpInputs(): LookUpInputs {
   return {
     ...readCommonInputs(),
@@ -165,142 +160,6 @@ function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
   };
 }
 
-function readBucketName(): string {
-  const name = core.getInput('bucket');
-  if (name === '')
-    throw badInput('bucket', name, 'is required', "Set it to the bucket's name, such as bucket: my-wheels.");
-  // S3 user guide, "General purpose bucket naming rules", with the upper case and `_` of old and foreign ones.
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(name)) {
-    throw badInput(
-      'bucket',
-      name,
-      "is no bucket's name",
-      'Write the name alone, such as my-wheels; folders go into prefix.',
-    );
-  }
-  return name;
-}
-
-function readRegion(env: NodeJS.ProcessEnv): string {
-  const region = core.getInput('region') || env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1';
-  if (!/^[A-Za-z0-9-]{1,63}$/.test(region)) {
-    throw badInput('region', region, "is no region's name", 'Write it as AWS does, such as us-west-2.');
-  }
-  return region;
-}
-
-function readCommit(): string {
-  const commit = core.getInput('commit');
-  if (isCommit(commit)) return commit;
-  throw badInput(
-    'commit',
-    commit,
-    commit === '' ? 'is empty' : 'is not a full commit hash (40 or 64 lower-case hex digits)',
-    'Give the full hash, such as ${{ github.sha }}; a branch, a tag or a short hash could mean another commit tomorrow.',
-  );
-}
-
-function readTarget(): string {
-  const target = core.getInput('target', { trimWhitespace: false }).replace(/^ +| +$/g, '');
-  if (target !== '') checkTarget(target);
-  return target;
-}
-
-function readTargets(): readonly string[] | '*' {
-  const names = core
-    .getInput('target')
-    .split(/[,\r\n]/)
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
-  if (names.length === 0) return [''];
-  if (names.length === 1 && names[0] === '*') return '*';
-  names.forEach(checkTarget);
-  return [...new Set(names)];
-}
-
-function checkTarget(target: string): void {
-  if (isTarget(target)) return;
-  throw badInput(
-    'target',
-    target,
-    'is not one segment of letters, digits and . _ + -',
-    'Write it like linux-x86_64-cp312, at most 100 characters, beginning with a letter or digit.',
-  );
-}
-
-function readWait(): number {
-  const text = core.getInput('wait');
-  if (text === '') return 0;
-  if (/^[0-9]{1,6}$/.test(text)) return Number(text);
-  throw badInput(
-    'wait',
-    text,
-    'is not a number of seconds',
-    'Write seconds, such as wait: 1800, or 0 not to wait.',
-  );
-}
-
-function readNumber(env: NodeJS.ProcessEnv, name: string): string {
-  const text = env[name] ?? '';
-  if (isDecimal(text)) return text;
-  throw new WheelStoreError({
-    title: 'Run unknown',
-    reason: `${name} is ${text === '' ? 'not set' : JSON.stringify(text)}, so there is no telling which run and attempt this is.`,
-    remedy: `GitHub's runner sets it; on another runner, set ${name} to a decimal number in the env of the job.`,
-  });
-}
-
-function readChoice<Choice extends string>(name: string, choices: readonly [Choice, ...Choice[]]): Choice {
-  const text = core.getInput(name);
-  if (text === '') return choices[0];
-  const choice = choices.find((known) => known === text);
-  if (choice !== undefined) return choice;
-  throw badInput(name, text, `is none of ${choices.join(', ')}`, `Write ${choices.join(' or ')}.`);
-}
-
-function readPathStyle(): boolean | undefined {
-  if (/^(auto)?$/.test(core.getInput('force-path-style'))) return undefined;
-  try {
-    return readBoolean('force-path-style', false);
-  } catch {
-    throw badInput(
-      'force-path-style',
-      core.getInput('force-path-style'),
-      'is none of auto, true, false',
-      'Write auto, true or false.',
-    );
-  }
-}
-
-/** SigV4 query authentication lasts seven days at most (S3 API, "Authenticating Requests: Using Query Parameters"). */
-function readPresign(): number | undefined {
-  const text = core.getInput('presign');
-  if (text === '' || text === '0') return undefined;
-  const seconds = /^[0-9]{1,6}$/.test(text) ? Number(text) : 0;
-  if (seconds >= 1 && seconds <= 604_800) return seconds;
-  throw badInput(
-    'presign',
-    text,
-    'is not a number of seconds from 1 to 604800',
-    'Write seconds, such as presign: 900, or leave it empty.',
-  );
-}
-
-function readUrl(name: string): string | undefined {
-  const text = core.getInput(name);
-  if (text === '') return undefined;
-  const url = URL.parse(text);
-  const isPlain =
-    url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return text;
-  // The value may hold a password or a signature: it is not repeated.
-  throw new WheelStoreError({
-    title: 'Bad input',
-    reason: `The input '${name}' is not an http or https URL without user name, query and fragment.`,
-    remedy: `Write it like ${name}: https://wheels.example.com.`,
-  });
-}
-
 function proxyVariables(env: NodeJS.ProcessEnv): Record<string, string | undefined> {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
   return Object.fromEntries(names.map((name) => [name, env[name]]));
@@ -316,9 +175,4 @@ function isForkPullRequest(env: NodeJS.ProcessEnv): boolean {
   } catch {
     return false;
   }
-}
-
-function badInput(name: string, value: string, is: string, remedy: string): WheelStoreError {
-  const shown = value === '' ? '' : ` (${JSON.stringify(value.slice(0, 200))})`;
-  return new WheelStoreError({ title: 'Bad input', reason: `The input '${name}'${shown} ${is}.`, remedy });
 }

@@ -58,7 +58,7 @@ export async function askInterpreter(python: string): Promise<Interpreter> {
   }
   if (answer.tags === undefined) {
     throw fault(
-      `${quote(answer.executable)} (Python ${answer.version}) has neither pip nor packaging, so it cannot tell which wheels it takes.`,
+      `${quote(answer.executable)} (Python ${answer.version}) has neither pip (20 or newer) nor packaging, so it cannot tell which wheels it takes.`,
       "Install one of them for it, for example by 'uv pip install pip' or 'python -m ensurepip'.",
     );
   }

@@ -1,0 +1,95 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { type FaultProxy, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { type Job, startJob } from '../stand-ins/job.ts';
+import type { ActionName, StepResult } from '../stand-ins/runner.ts';
+import { AUTHORITY, startForwardProxy, startTls } from '../stand-ins/tls.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+const LARGE = { files: { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) }, level: 0 } as const;
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+/**
+ * Runs a step that believes it talks to AWS: its requests go to AWS's host names over TLS, through a proxy that
+ * leads them to the test server.
+ */
+async function onAws(
+  job: Job,
+  action: ActionName,
+  inputs: Record<string, string> = {},
+): Promise<{ result: StepResult; hosts: readonly string[]; seen: FaultProxy }> {
+  await using seen = await startFaultProxy(bucket.endpoint);
+  await using tls = await startTls(seen.endpoint);
+  await using proxy = await startForwardProxy(tls.port);
+  const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NODE_EXTRA_CA_CERTS: AUTHORITY };
+  const result = await job.step(action, { ...inputs, 'endpoint-url': '' }, env);
+  return { result, hosts: [...new Set(proxy.asked)], seen };
+}
+
+describe('on AWS', () => {
+  test('store sends list, put, list; without announcement, with a checksum', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const { result, hosts, seen } = await onAws(job, 'store', { index: 'false' });
+    expect(result.errors).toEqual([]);
+    expect(hosts).toEqual([`${bucket.name}.s3.us-east-1.amazonaws.com:443`]);
+    expect(seen.requests.map(({ operation }) => operation)).toEqual(['list', 'put', 'list']);
+    const put = seen.requests[1]!;
+    expect(put.headers['if-none-match']).toBe('*');
+    expect(put.headers['x-amz-checksum-crc32']).toBeDefined();
+    expect(put.headers['content-length']).toBe(String(put.bytes));
+    expect(result.outputs['wheel-url']).toBe(
+      `https://${bucket.name}.s3.us-east-1.amazonaws.com/${job.key(W)}`,
+    );
+  });
+
+  test('the index takes one look and one put of each page', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const { result, seen } = await onAws(job, 'store');
+    expect(result.warnings).toEqual([]);
+    const operations = seen.requests.map(({ operation }) => operation);
+    expect(operations).toEqual(['list', 'put', 'list', 'get', 'get', 'list', 'put', 'put']);
+  });
+
+  test('large wheels go up and come back', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await readFile(await makeWheel(job.dist, W, LARGE));
+    const { result, seen } = await onAws(job, 'store', { index: 'false' });
+    expect(result.errors).toEqual([]);
+    const parts = seen.requests.filter(({ operation }) => operation === 'part');
+    expect(parts.every(({ headers }) => headers['x-amz-checksum-crc32'] !== undefined)).toBe(true);
+    const fetched = await onAws(job, 'fetch', { path: 'new' });
+    expect(fetched.result.errors).toEqual([]);
+    expect((await readFile(join(job.workspace, 'new', W))).equals(bytes)).toBe(true);
+    expect(await readdir(join(job.workspace, 'new'))).toEqual([W]);
+  });
+
+  test('two jobs that store different wheels into one slot at the same moment: at most one stays', async () => {
+    await using one = await startJob(bucket);
+    await using two = await startJob(bucket, one.prefix);
+    await makeWheel(one.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
+    await makeWheel(two.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
+    const results = (await Promise.all([onAws(one, 'store'), onAws(two, 'store')])).map(
+      ({ result }) => result,
+    );
+    const winners = results.filter(({ code }) => code === 0);
+    expect(winners.length).toBeLessThanOrEqual(1);
+    expect(await one.keys()).toEqual(winners.map(({ outputs }) => outputs['wheel-key']));
+  });
+
+  test('find sends one list and one head', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await onAws(job, 'store');
+    const { result, seen } = await onAws(job, 'find');
+    expect(result.outputs['skip-build']).toBe('true');
+    expect(seen.requests.map(({ operation }) => operation)).toEqual(['list', 'head']);
+  });
+});
