@@ -13,14 +13,13 @@ export type Action = (signal: AbortSignal) => Promise<void>;
  */
 export async function run(action: Action): Promise<void> {
   const cancellation = new AbortController();
+  // They stay until the process ends: a signal that comes when the work is done must not undo its success.
   const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancelled(signal));
   process.on('SIGINT', cancel).on('SIGTERM', cancel).on('uncaughtException', fail);
   try {
     await action(cancellation.signal);
   } catch (error) {
     fail(cancellation.signal.aborted ? cancellation.signal.reason : error);
-  } finally {
-    process.off('SIGINT', cancel).off('SIGTERM', cancel);
   }
 }
 
