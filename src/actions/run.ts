@@ -25,7 +25,11 @@ export async function run(action: Action): Promise<void> {
 
 function fail(error: unknown): void {
   process.exitCode = 1;
-  core.setOutput('skip-build', 'false');
+  try {
+    core.setOutput('skip-build', 'false');
+  } catch {
+    // Where the outputs cannot be written, the error itself must still be seen.
+  }
   if (error instanceof WheelStoreError) {
     core.error(printable(error.message), { title: printable(error.title) });
     return;

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
 import { type Bucket, send } from './client.ts';
-import { isAbort, statusOf } from './failures.ts';
+import { codeOf, isAbort, statusOf } from './failures.ts';
 import type { ListedObject } from './objects.ts';
 import { inParallel, type Part, partsOf } from './parts.ts';
 
@@ -125,7 +125,8 @@ async function openRange(
     return answer.Body as Readable;
   } catch (error) {
     const status = statusOf(error);
-    if (status === 404 || status === 412) throw changedMeanwhile(bucket, key, status);
+    const isGone = status === 404 && codeOf(error) !== 'NoSuchBucket';
+    if (isGone || status === 412) throw changedMeanwhile(bucket, key, status);
     throw error;
   }
 }

@@ -77,8 +77,9 @@ async function listPage(
       signal === undefined ? {} : { abortSignal: signal },
     ),
   );
-  // The SDK reads any 200 as an answer; a sign-in page or an empty body would pass for 'nothing stored'.
-  if (answer.Name === undefined && answer.IsTruncated === undefined) throw noListing(bucket);
+  // The SDK reads any 200 as an answer; a sign-in page or an empty body would pass for 'nothing stored'. Every
+  // listing says whether it is cut (S3 API, ListObjectsV2: IsTruncated).
+  if (answer.IsTruncated === undefined) throw noListing(bucket);
   const decode = answer.EncodingType === 'url' ? decodeListedKey : (key: string) => key;
   const objects = (answer.Contents ?? []).map((object) => ({
     key: decode(object.Key ?? ''),

@@ -1,0 +1,200 @@
+import { readdir } from 'node:fs/promises';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import {
+  type Fault,
+  type Operation,
+  type SeenRequest,
+  s3Error,
+  startFaultProxy,
+} from '../stand-ins/fault-proxy.ts';
+import { type Job, startJob } from '../stand-ins/job.ts';
+import type { ActionName, StepResult } from '../stand-ins/runner.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+/** Tries that the SDK makes of one request. */
+const TRIES = 5;
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+const page = (body: string): Fault => ({ status: 200, body, headers: { 'content-type': 'text/html' } });
+const XML = { 'content-type': 'application/xml' };
+
+/** Faults that pass: whoever tries again gets through. */
+const passing: Record<string, Fault> = {
+  '500': s3Error(500, 'InternalError'),
+  '502 of a proxy': {
+    status: 502,
+    body: '<html>Bad gateway</html>',
+    headers: { 'content-type': 'text/html' },
+  },
+  '503 SlowDown': s3Error(503, 'SlowDown'),
+  '429': s3Error(429, 'TooManyRequestsException'),
+  'a line that is cut before the server hears of it': { cut: 'before' },
+  'a line that is cut after the server did its work': { cut: 'after' },
+};
+
+/** Faults that stay, and what the error must say. */
+const staying: Record<string, [fault: Fault, says: RegExp, tries: number]> = {
+  '403': [s3Error(403, 'AccessDenied', 'Access Denied'), /s3:\w+ was refused/, 1],
+  '400 ExpiredToken': [
+    s3Error(400, 'ExpiredToken', 'The provided token has expired.'),
+    /role-duration-seconds/,
+    1,
+  ],
+  '403 InvalidAccessKeyId': [s3Error(403, 'InvalidAccessKeyId'), /InvalidAccessKeyId/, 1],
+  '404 NoSuchBucket': [s3Error(404, 'NoSuchBucket'), /no bucket/, 1],
+  '500 for ever': [s3Error(500, 'InternalError'), /InternalError/, TRIES],
+  '429 for ever': [s3Error(429, 'TooManyRequestsException'), /TooManyRequests|429/, TRIES],
+  'a line that is always cut': [{ cut: 'before' }, /could not be reached/, TRIES],
+  '400 of a kind that nobody knows': [s3Error(400, 'Strange', 'No idea.'), /Strange.*No idea\./, 1],
+};
+
+/** Runs an action through a proxy that causes `fault` in requests of one operation, claims apart. */
+async function withFault(
+  job: Job,
+  action: ActionName,
+  when: (seen: SeenRequest) => boolean,
+  fault: Fault,
+): Promise<{ result: StepResult; hit: number }> {
+  let hit = 0;
+  await using proxy = await startFaultProxy(bucket.endpoint, (seen) => {
+    if (!when(seen)) return undefined;
+    hit += 1;
+    return fault;
+  });
+  const result = await job.step(action, {
+    'endpoint-url': proxy.endpoint,
+    ...(action === 'fetch' ? { path: 'new' } : {}),
+  });
+  return { result, hit };
+}
+
+/** Which request of an action a fault meets. */
+const places: [name: string, action: ActionName, operation: Operation][] = [
+  ['the listing of find', 'find', 'list'],
+  ['the head of find', 'find', 'head'],
+  ['the listing of fetch', 'fetch', 'list'],
+  ['the download of fetch', 'fetch', 'get'],
+  ['the listing of store', 'store', 'list'],
+  ['the put of store', 'store', 'put'],
+];
+
+const isOf = (operation: Operation) => (seen: SeenRequest) =>
+  seen.operation === operation && !seen.path.endsWith('.claim') && !seen.path.endsWith('index.html');
+
+async function prepared(action: ActionName): Promise<Job> {
+  const job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  if (action !== 'store') expect((await job.step('store', { index: 'false' })).errors).toEqual([]);
+  return job;
+}
+
+describe.each(places)('%s', (_name, action, operation) => {
+  test.each(Object.entries(passing))('meets %s once, and gets through', async (_fault, fault) => {
+    await using job = await prepared(action);
+    const { result, hit } = await withFault(
+      job,
+      action,
+      (seen) => isOf(operation)(seen) && seen.nth === 1,
+      fault,
+    );
+    expect(hit).toBe(1);
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.outputs).toMatchObject({
+      'skip-build': action === 'store' ? 'false' : 'true',
+      'wheel-name': W,
+    });
+    expect(await job.keys()).toEqual([job.key(W)]);
+  });
+
+  test.each(Object.entries(staying))(
+    'meets %s, and says so in one sentence',
+    async (_fault, [fault, says, tries]) => {
+      await using job = await prepared(action);
+      const { result, hit } = await withFault(job, action, isOf(operation), fault);
+      const isHead = operation === 'head';
+      const isMissing = isHead && 'status' in fault! && fault.status === 404;
+      if (isMissing) {
+        // A head has no body: this 404 says that the wheel is gone.
+        expect(result.outputs['skip-build']).toBe('false');
+        return;
+      }
+      expect(result.code).toBe(1);
+      expect(result.outputs['skip-build']).toBe('false');
+      expect(result.errors).toHaveLength(1);
+      // A head has no body either to name what S3 calls the fault.
+      if (!(isHead && 'status' in fault!)) expect(result.errors[0]).toMatch(says);
+      expect(result.log).not.toMatch(/\n\s+at /);
+      expect(hit).toBe(tries);
+      expect(await readdir(job.workspace)).not.toContain('new/');
+      expect(await readdir(`${job.workspace}/new`).catch(() => [])).toEqual([]);
+      expect(await job.keys()).toEqual(action === 'store' ? [] : [job.key(W)]);
+      expect(await bucket.openUploads()).toEqual([]);
+    },
+  );
+});
+
+describe('an answer that is none', () => {
+  const answers: [title: string, fault: Fault][] = [
+    ['a web page', page('<!DOCTYPE html><html><body>Sign in</body></html>')],
+    ['nothing', page('')],
+    ['broken XML', { status: 200, body: '<ListBucketResult><Contents><Key>a', headers: XML }],
+    ['JSON', { status: 200, body: '{"ok":true}', headers: { 'content-type': 'application/json' } }],
+    [
+      'another answer of S3',
+      {
+        status: 200,
+        body: '<?xml version="1.0"?><CopyObjectResult><ETag>"x"</ETag></CopyObjectResult>',
+        headers: XML,
+      },
+    ],
+    [
+      'an entity bomb',
+      {
+        status: 200,
+        headers: XML,
+        body: `<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "${'a'.repeat(1000)}">${Array.from({ length: 9 }, (_, level) => `<!ENTITY b${level} "${(level === 0 ? '&a;' : `&b${level - 1};`).repeat(10)}">`).join('')}]><ListBucketResult><Name>&b8;</Name></ListBucketResult>`,
+      },
+    ],
+  ];
+  test.each(answers)('%s to a listing fails, and is not taken for an empty store', async (_title, fault) => {
+    await using job = await prepared('find');
+    const { result } = await withFault(job, 'find', isOf('list'), fault);
+    expect(result.code).toBe(1);
+    expect(result.outputs).toEqual({ 'skip-build': 'false' });
+    expect(result.errors).toHaveLength(1);
+    expect(result.errors[0]).not.toContain('defect');
+  });
+
+  test('a listing of 30 MB is read', async () => {
+    await using job = await prepared('find');
+    const entry = '<Contents><Key>KEY</Key><Size>1</Size><ETag>"x"</ETag></Contents>';
+    const filler = Array.from({ length: 400_000 }, (_, index) =>
+      entry.replace('KEY', `${job.prefix}/${index}`),
+    ).join('');
+    const body = `<?xml version="1.0"?><ListBucketResult><Name>n</Name><IsTruncated>false</IsTruncated>${filler}</ListBucketResult>`;
+    const { result } = await withFault(job, 'find', isOf('list'), { status: 200, body, headers: XML });
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.outputs['skip-build']).toBe('false');
+  });
+});
+
+describe('a download whose answer lies', () => {
+  test.each([
+    ['shorter than it says', (body: Buffer) => body.subarray(0, -10)],
+    ['longer than it says', (body: Buffer) => Buffer.concat([body, Buffer.from('more')])],
+    ['of the right length with other bytes', (body: Buffer) => Buffer.alloc(body.length)],
+  ])('%s: nothing on disk', async (_title, change) => {
+    await using job = await prepared('fetch');
+    const { result } = await withFault(job, 'fetch', isOf('get'), {
+      change: (answer) => ({ ...answer, body: change(answer.body) }),
+    });
+    expect(result.code).toBe(1);
+    expect(result.errors).toHaveLength(1);
+    expect(await readdir(`${job.workspace}/new`)).toEqual([]);
+  });
+});
