@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
 import { codeOf, statusOf } from './bucket/failures.ts';
 import { headObject, listObjects } from './bucket/objects.ts';
-import { getText, putText, type StoredText } from './bucket/text.ts';
+import { getText, type PutCondition, putText, type StoredText } from './bucket/text.ts';
 import { plainUrl } from './bucket/url.ts';
 import { WheelStoreError } from './errors.ts';
 import { linksOf, renderIndexPage } from './index-page.ts';
@@ -82,8 +82,10 @@ async function findOutdated(
 /** @returns false when somebody else put or deleted the page since it was read */
 async function putPage(bucket: Bucket, { key, html, before }: OutdatedPage): Promise<boolean> {
   const page = { text: html, contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
+  const put = (condition: PutCondition) => putText(bucket, key, page, condition);
   try {
-    await putText(bucket, key, page, before === undefined ? { ifNoneMatch: '*' } : { ifMatch: before.etag });
+    if (before === undefined) await put({ ifNoneMatch: '*' });
+    else await putOver(before.etag, put, bucket.customEndpoint !== undefined);
     return true;
   } catch (error) {
     const status = statusOf(error);
@@ -91,8 +93,22 @@ async function putPage(bucket: Bucket, { key, html, before }: OutdatedPage): Pro
     // A page that was deleted between reading and putting.
     if (status === 404 && before !== undefined) return false;
     if (status !== 501 && codeOf(error) !== 'NotImplemented') throw error;
-    await putText(bucket, key, page, {});
+    await put({});
     return true;
+  }
+}
+
+/** Ceph's radosgw 16 knows an ETag in a put's condition only without the quotes that belong to it. */
+async function putOver(
+  etag: string,
+  put: (condition: PutCondition) => Promise<void>,
+  isForeign: boolean,
+): Promise<void> {
+  try {
+    await put({ ifMatch: etag });
+  } catch (error) {
+    if (!isForeign || statusOf(error) !== 412) throw error;
+    await put({ ifMatch: etag.replaceAll('"', '') });
   }
 }
 

@@ -127,7 +127,7 @@ async function handOver(
   await writeSummary({ heading, inputs, wheels: linked });
 }
 
-/** The wheel is stored by now; a page that cannot be written is no reason to fail. */
+/** The wheel is stored by now; a page that cannot be written, or a job that is cancelled, is no reason to fail. */
 async function updateIndex(
   bucket: Bucket,
   inputs: StoreInputs,
@@ -142,11 +142,9 @@ async function updateIndex(
     await publishIndex(bucket, inputs, wheel, signal);
     return true;
   } catch (error) {
-    if (!(error instanceof WheelStoreError) || signal.aborted) throw error;
-    warn(
-      `The wheel is stored, but the commit's index page could not be updated. ${error.message}`,
-      error.title,
-    );
+    if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
+    const { message, title } = error instanceof WheelStoreError ? error : (signal.reason as WheelStoreError);
+    warn(`The wheel is stored, but the commit's index page could not be updated. ${message}`, title);
     return false;
   }
 }

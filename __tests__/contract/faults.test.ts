@@ -234,20 +234,41 @@ describe('a cancelled job', () => {
     },
   );
 
-  test('in the middle of a single put leaves no object, even if the put still lands', async () => {
+  test('in the middle of a single put leaves no object, even though the put lands', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
+    const pid = { current: 0 };
+    const gone = Promise.withResolvers<void>();
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
       if (operation !== 'put' || !path.endsWith('.whl')) return undefined;
       process.kill(pid.current, 'SIGTERM');
-      return undefined;
+      return { answerAfter: gone.promise };
     });
-    const pid = { current: 0 };
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
       pid.current = child.pid!;
+      void once(child, 'exit').then(() => gone.resolve());
     });
     expect(result.code).toBe(1);
     expect(await job.keys()).toEqual([]);
+  });
+
+  test('when the wheel is stored already, in the middle of the index page, is a success', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const pid = { current: 0 };
+    const gone = Promise.withResolvers<void>();
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
+      if (operation !== 'get' || !path.endsWith('index.html')) return undefined;
+      process.kill(pid.current, 'SIGTERM');
+      return { answerAfter: gone.promise };
+    });
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
+      pid.current = child.pid!;
+      void once(child, 'exit').then(() => gone.resolve());
+    });
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.warnings[0]).toContain('The wheel is stored');
+    expect(await job.keys()).toEqual([job.key(W)]);
   });
 
   test('in the middle of a fetch leaves nothing in the folder', async () => {

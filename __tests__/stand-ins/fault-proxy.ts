@@ -46,6 +46,8 @@ export type Fault =
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
   /** Cut the line before the server hears of it, or once it has done its work. */
   | { readonly cut: 'before' | 'after' }
+  /** Let the server do its work, and answer when this is fulfilled. */
+  | { readonly answerAfter: Promise<unknown> }
   /** Send so many bytes of the answer's body, then cut the line. */
   | { readonly cutAt: number }
   /** Pass the request on without these headers, and then only when `after` is fulfilled. */
@@ -125,6 +127,10 @@ async function handle(
   if ('after' in fault) return reply(response, await forward(incoming, body, endpoint));
   if ('cut' in fault && fault.cut === 'before') return void response.destroy();
   const answer = await forward(incoming, body, endpoint);
+  if ('answerAfter' in fault) {
+    await fault.answerAfter;
+    return reply(response, answer);
+  }
   if ('change' in fault) return reply(response, fault.change(answer));
   if ('cut' in fault) return void response.destroy();
   response.writeHead(answer.status, answer.headers);
@@ -161,6 +167,8 @@ async function forward(
     headers: await headers,
     agent: false,
   });
+  // A server may answer and cut the line while it still is being written to.
+  outgoing.on('error', () => undefined);
   outgoing.end(body);
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };

@@ -11,6 +11,14 @@ export interface StoredText {
   readonly etag: string;
 }
 
+/** What must hold for a put to happen; nothing: it happens. */
+export interface PutCondition {
+  /** The ETag that the object must have. */
+  readonly ifMatch?: string;
+  /** `*`: the object must not be there. */
+  readonly ifNoneMatch?: string;
+}
+
 /**
  * Reads a text (S3 API, GetObject).
  *
@@ -45,7 +53,7 @@ export async function putText(
     contentType,
     cacheControl,
   }: { readonly text: string; readonly contentType: string; readonly cacheControl: string },
-  { ifMatch, ifNoneMatch }: { readonly ifMatch?: string; readonly ifNoneMatch?: string },
+  { ifMatch, ifNoneMatch }: PutCondition,
 ): Promise<void> {
   await send(bucket, { permission: 's3:PutObject', key }, (client) =>
     client.send(
