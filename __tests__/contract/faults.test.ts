@@ -1,9 +1,11 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { startJob } from '../stand-ins/job.ts';
+import { type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { type Job, startJob } from '../stand-ins/job.ts';
+import type { ActionName, StepResult } from '../stand-ins/runner.ts';
 import { makeWheel } from '../stand-ins/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
@@ -209,23 +211,41 @@ describe('large wheels', () => {
   );
 });
 
+/**
+ * Runs a step that gets a signal when the proxy sees a certain request; what was asked is answered only when the
+ * step has ended.
+ *
+ * @param reaches - whether the server hears of that request
+ */
+async function cancelledAt(
+  job: Job,
+  [action, inputs]: [ActionName, Record<string, string>?],
+  signal: NodeJS.Signals,
+  isTheMoment: (seen: SeenRequest) => boolean,
+  reaches = false,
+): Promise<StepResult> {
+  const child = Promise.withResolvers<ChildProcess>();
+  const gone = child.promise.then((process) => once(process, 'exit'));
+  await using proxy = await startFaultProxy(bucket.endpoint, (seen) => {
+    if (!isTheMoment(seen)) return undefined;
+    void child.promise.then((process) => process.kill(signal));
+    return reaches ? { answerAfter: gone } : { after: gone };
+  });
+  return await job.step(action, { 'endpoint-url': proxy.endpoint, ...inputs }, {}, child.resolve);
+}
+
 describe('a cancelled job', () => {
   test.each([['SIGINT'], ['SIGTERM']] as const)(
     '%s in the middle of an upload leaves no object and no parts',
     async (signal) => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W, LARGE);
-      const third = Promise.withResolvers<void>();
-      const gone = Promise.withResolvers<void>();
-      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) => {
-        if (operation !== 'part' || nth !== 3) return undefined;
-        third.resolve();
-        return { after: gone.promise };
-      });
-      const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
-        void third.promise.then(() => child.kill(signal));
-        void once(child, 'exit').then(() => gone.resolve());
-      });
+      const result = await cancelledAt(
+        job,
+        ['store'],
+        signal,
+        ({ operation, nth }) => operation === 'part' && nth === 3,
+      );
       expect(result.code).toBe(1);
       expect(result.outputs['skip-build']).toBe('false');
       expect(result.errors[0]).toContain(signal);
@@ -237,17 +257,8 @@ describe('a cancelled job', () => {
   test('in the middle of a single put leaves no object, even though the put lands', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
-    const pid = { current: 0 };
-    const gone = Promise.withResolvers<void>();
-    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
-      if (operation !== 'put' || !path.endsWith('.whl')) return undefined;
-      process.kill(pid.current, 'SIGTERM');
-      return { answerAfter: gone.promise };
-    });
-    const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
-      pid.current = child.pid!;
-      void once(child, 'exit').then(() => gone.resolve());
-    });
+    const isPut = ({ operation, path }: SeenRequest) => operation === 'put' && path.endsWith('.whl');
+    const result = await cancelledAt(job, ['store'], 'SIGTERM', isPut, true);
     expect(result.code).toBe(1);
     expect(await job.keys()).toEqual([]);
   });
@@ -255,17 +266,8 @@ describe('a cancelled job', () => {
   test('when the wheel is stored already, in the middle of the index page, is a success', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
-    const pid = { current: 0 };
-    const gone = Promise.withResolvers<void>();
-    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
-      if (operation !== 'get' || !path.endsWith('index.html')) return undefined;
-      process.kill(pid.current, 'SIGTERM');
-      return { answerAfter: gone.promise };
-    });
-    const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
-      pid.current = child.pid!;
-      void once(child, 'exit').then(() => gone.resolve());
-    });
+    const isPage = ({ operation, path }: SeenRequest) => operation === 'get' && path.endsWith('index.html');
+    const result = await cancelledAt(job, ['store'], 'SIGTERM', isPage, true);
     expect(result).toMatchObject({ code: 0, errors: [] });
     expect(result.warnings[0]).toContain('The wheel is stored');
     expect(await job.keys()).toEqual([job.key(W)]);
@@ -275,17 +277,8 @@ describe('a cancelled job', () => {
     await using job = await startJob(bucket);
     await makeWheel(job.workspace, `built/${W}`, LARGE);
     await job.step('store', { path: 'built' });
-    const pid = { current: 0 };
-    const gone = Promise.withResolvers<void>();
-    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) => {
-      if (operation !== 'get' || nth !== 3) return undefined;
-      process.kill(pid.current, 'SIGTERM');
-      return { after: gone.promise };
-    });
-    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint }, {}, (child) => {
-      pid.current = child.pid!;
-      void once(child, 'exit').then(() => gone.resolve());
-    });
+    const isThirdRange = ({ operation, nth }: SeenRequest) => operation === 'get' && nth === 3;
+    const result = await cancelledAt(job, ['fetch'], 'SIGTERM', isThirdRange);
     expect(result.code).toBe(1);
     expect(await readdir(job.dist)).toEqual([]);
   });

@@ -1,5 +1,5 @@
 /** The Python of the tools that scripts/bootstrap.mjs installs, and processes of it. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT } from './runner.ts';
 
@@ -29,4 +29,25 @@ export async function runProgram(file: string, args: readonly string[], input = 
     child.on('error', fail);
     child.on('close', (code) => done({ code, output: Buffer.concat(chunks).toString('utf8') }));
   });
+}
+
+/** The Python that the outside oracles run with; WHEEL_STORE_TEST_PYTHON names another than the tools' own. */
+export function toolsPython(): string {
+  return process.env.WHEEL_STORE_TEST_PYTHON || tool('python');
+}
+
+/**
+ * Runs a Python script that reads one JSON value from its input and prints one.
+ *
+ * @param script - absolute path
+ * @throws Error with what Python printed when it fails
+ */
+export function askPython<Answer>(script: string, question: unknown): Answer {
+  const { status, stdout, stderr, error } = spawnSync(toolsPython(), ['-X', 'utf8', script], {
+    input: JSON.stringify(question),
+    encoding: 'utf8',
+    maxBuffer: 1024 ** 3,
+  });
+  if (status !== 0) throw new Error(`${script} failed: ${error?.message ?? stderr}`);
+  return JSON.parse(stdout) as Answer;
 }

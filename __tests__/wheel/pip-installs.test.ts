@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython } from '../tools-python.ts';
+import { askPython } from '../stand-ins/python.ts';
 
 interface Answer {
   readonly pip: string;

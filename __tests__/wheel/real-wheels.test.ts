@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython, toolsPython } from '../tools-python.ts';
+import { askPython, toolsPython } from '../stand-ins/python.ts';
 import { describeBrokenWheels } from './broken-wheels.ts';
 import { realWheels } from './real-wheels.ts';
 
