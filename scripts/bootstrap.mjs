@@ -112,9 +112,12 @@ async function withLock(work) {
     if (rounds === 0) console.log('Waiting for another set-up of this folder to end …');
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  process.on('exit', () => rmSync(lock, { recursive: true, force: true }));
+  const release = () => rmSync(lock, { recursive: true, force: true });
+  // A failure ends the process in the middle of the work; after it, the lock may be somebody else's.
+  process.on('exit', release);
   work();
-  rmSync(lock, { recursive: true, force: true });
+  process.off('exit', release);
+  release();
 }
 
 /** Takes the lock when it is free, or when its holder is gone. */

@@ -127,6 +127,15 @@ test('an endpoint where nobody listens is named', async () => {
   expect(result.errors[0]).toMatch(/127\.0\.0\.1:9.*ECONNREFUSED/);
 });
 
+test('a step ends although nobody reads what it says any more', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  const inputs = { 'endpoint-url': 'http://127.0.0.1:9' };
+  const result = await job.step('store', inputs, {}, (child) => child.stdout?.destroy());
+  expect(result.code).toBe(1);
+  expect(result.outputs).toEqual({ 'skip-build': 'false' });
+});
+
 test('a web page where an S3 answer should be is said to be none', async () => {
   await using job = await startJob(bucket);
   await using proxy = await startFaultProxy(bucket.endpoint, () => ({

@@ -15,11 +15,22 @@ export async function run(action: Action): Promise<void> {
   const cancellation = new AbortController();
   // They stay until the process ends: a signal that comes when the work is done must not undo its success.
   const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancelled(signal));
-  process.on('SIGINT', cancel).on('SIGTERM', cancel).on('uncaughtException', fail);
+  process.on('SIGINT', cancel).on('SIGTERM', cancel);
+  const failure = { isReported: false };
+  const failOnce = (error: unknown) => {
+    if (!failure.isReported) fail(error);
+    failure.isReported = true;
+  };
+  process.on('uncaughtException', (error) => {
+    failOnce(error);
+    cancellation.abort(error);
+  });
+  // Nobody may be reading any more; what cannot be said must not keep the step from ending.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     await action(cancellation.signal);
   } catch (error) {
-    fail(cancellation.signal.aborted ? cancellation.signal.reason : error);
+    failOnce(cancellation.signal.aborted ? cancellation.signal.reason : error);
   }
 }
 
