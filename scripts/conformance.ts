@@ -4,7 +4,8 @@
  *
  *     npm run conformance [-- versitygw moto]
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -48,7 +49,12 @@ async function examine(engine: ProbedEngine): Promise<Report | undefined> {
       WHEEL_STORE_TEST_ACCESS_KEY_ID: server.accessKeyId,
       WHEEL_STORE_TEST_SECRET_ACCESS_KEY: server.secretAccessKey,
     };
-    spawnSync(process.execPath, [resolve(import.meta.dirname, 'test.ts'), SUITES], { env, stdio: 'ignore' });
+    // Not waited for in one block: the engine would stand still as soon as nobody reads what it logs.
+    const tests = spawn(process.execPath, [resolve(import.meta.dirname, 'test.ts'), SUITES], {
+      env,
+      stdio: 'ignore',
+    });
+    await once(tests, 'exit');
     return JSON.parse(await readFile(report, 'utf8')) as Report;
   } finally {
     await server.stop();

@@ -37,6 +37,7 @@ export async function saveWheels(
   signal: AbortSignal,
 ): Promise<SavedWheel[]> {
   refuseEqualNames(wheels);
+  await refuseFolders(wheels, folder);
   const lacking = await Promise.all(
     wheels.map(async (wheel) => !(await hasBytes(join(folder, wheel.name.filename), wheel))),
   );
@@ -105,6 +106,19 @@ function refuseEqualNames(wheels: readonly StoredWheel[]): void {
       title: 'Two wheels of one name',
       reason: `The targets ${alike.map(({ target }) => target || '(none)').join(' and ')} both hold ${filename}, and one folder cannot.`,
       remedy: 'Fetch them in two steps, each with its own target and path.',
+    });
+  }
+}
+
+/** Looked at before anything is renamed: of several wheels, either all take their places or none does. */
+async function refuseFolders(wheels: readonly StoredWheel[], folder: string): Promise<void> {
+  for (const { name } of wheels) {
+    const path = join(folder, name.filename);
+    if (!(await stat(path).catch(() => undefined))?.isDirectory()) continue;
+    throw new WheelStoreError({
+      title: 'Folder not writable',
+      reason: `The wheel cannot be written to ${path}: a folder of that name is there.`,
+      remedy: "Remove that folder, or set the input 'path' to another one.",
     });
   }
 }

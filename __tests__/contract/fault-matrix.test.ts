@@ -8,7 +8,7 @@ import {
   s3Error,
   startFaultProxy,
 } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
 import type { ActionName, StepResult } from '../stand-ins/runner.ts';
 import { makeWheel } from '../stand-ins/wheels.ts';
 
@@ -181,6 +181,77 @@ describe('an answer that is none', () => {
     expect(result).toMatchObject({ code: 0, errors: [] });
     expect(result.outputs['skip-build']).toBe('false');
   });
+});
+
+describe('a listing without end', () => {
+  const page = (keys: string[], next: string) =>
+    `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${next}</NextContinuationToken>${keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`).join('')}</ListBucketResult>`;
+  const endless: [title: string, pageOf: (nth: number) => string, most: number][] = [
+    ['that gives the same token for ever', () => page(['a'], 'same'), 2],
+    ['that shows the same keys under new tokens', (nth) => page(['a'], String(nth)), 2],
+    ['of pages that show nothing', (nth) => page([], String(nth)), 101],
+    ['that shows another key each time', (nth) => page([`k${nth}`], String(nth)), 1000],
+  ];
+  test.each(endless)('%s ends in an error', async (_title, pageOf, most) => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ nth }) => ({
+      status: 200,
+      body: pageOf(nth),
+      headers: XML,
+    }));
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors).toEqual([expect.stringContaining('goes on')]);
+    expect(proxy.requests).toHaveLength(most);
+  });
+});
+
+/** The wheel is stored by then, so whatever happens to its index page, the step succeeds, and says what happened. */
+describe.each([
+  ['the reading of the index page', 'get'],
+  ['the listing for the index page', 'list'],
+  ['the put of the index page', 'put'],
+] as const)('%s', (_name, operation) => {
+  const isOfPage = ({ operation: met, path, nth, url }: SeenRequest) =>
+    met === operation &&
+    (operation === 'list' ? nth > 2 && !url.includes('delimiter') : path.endsWith('index.html'));
+
+  test.each(Object.entries(passing))('meets %s once, and gets through', async (_fault, fault) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    let isMet = false;
+    const { result } = await withFault(
+      job,
+      'store',
+      (seen) => {
+        const isNow = !isMet && isOfPage(seen);
+        isMet ||= isNow;
+        return isNow;
+      },
+      fault,
+    );
+    expect(isMet).toBe(true);
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    const page = await bucket.get(`${job.prefix}/${COMMIT}/index.html`);
+    expect(page.toString()).toContain(`7_1/${W}#sha256=`);
+  });
+
+  test.each(Object.entries(staying))(
+    'meets %s: stored, with a warning',
+    async (_fault, [fault, says, tries]) => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W);
+      const { result, hit } = await withFault(job, 'store', isOfPage, fault);
+      expect(result).toMatchObject({ code: 0, errors: [] });
+      expect(result.outputs).toMatchObject({ 'skip-build': 'false', 'wheel-name': W });
+      expect(result.warnings).toEqual([expect.stringContaining('The wheel is stored')]);
+      expect(result.warnings[0]).toMatch(says);
+      expect(result.outputs['index-url']).toBe('');
+      // There are two pages, which are read and put at the same time.
+      expect(hit).toBeLessThanOrEqual(operation === 'list' ? tries : 2 * tries);
+      expect(await job.keys()).toEqual([job.key(W)]);
+    },
+  );
 });
 
 describe('a download whose answer lies', () => {

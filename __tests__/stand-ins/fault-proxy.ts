@@ -11,6 +11,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SignatureV4 } from '@smithy/signature-v4';
 
 /** The S3 operation that a request asks for. */
@@ -50,6 +51,12 @@ export type Fault =
   | { readonly answerAfter: Promise<unknown> }
   /** Send so many bytes of the answer's body, then cut the line. */
   | { readonly cutAt: number }
+  /** Send so many bytes of the answer's body, then nothing more, and keep the line open. */
+  | { readonly stallAt: number }
+  /** Send the answer's body in small pieces, with a pause after each. */
+  | { readonly pieceBytes: number; readonly pauseMs: number }
+  /** Say that the answer's body is so many bytes longer than it is, or shorter; then cut the line. */
+  | { readonly misstateBy: number }
   /** Pass the request on without these headers, and then only when `after` is fulfilled. */
   | { readonly without: readonly string[]; readonly after?: Promise<unknown> }
   /** Change the answer's headers or body. */
@@ -133,8 +140,39 @@ async function handle(
   }
   if ('change' in fault) return reply(response, fault.change(answer));
   if ('cut' in fault) return void response.destroy();
+  if ('pieceBytes' in fault) return dripped(response, answer, fault);
+  if ('misstateBy' in fault) return misstated(response, answer, fault.misstateBy);
+  if ('stallAt' in fault) {
+    // Nothing at all: not even the head of the answer.
+    if (fault.stallAt === 0) return;
+    response.writeHead(answer.status, answer.headers);
+    response.write(answer.body.subarray(0, fault.stallAt));
+    return;
+  }
   response.writeHead(answer.status, answer.headers);
   response.write(answer.body.subarray(0, fault.cutAt), () => response.destroy());
+}
+
+async function dripped(
+  response: ServerResponse,
+  { status, headers, body }: Answer,
+  { pieceBytes, pauseMs }: { pieceBytes: number; pauseMs: number },
+): Promise<void> {
+  response.writeHead(status, headers);
+  for (let sent = 0; sent < body.length; sent += pieceBytes) {
+    response.write(body.subarray(sent, sent + pieceBytes));
+    await delay(pauseMs);
+  }
+  response.end();
+}
+
+/** Node's server would correct what the head says, so it goes onto the socket as it is. */
+function misstated(response: ServerResponse, { status, headers, body }: Answer, by: number): void {
+  const { 'transfer-encoding': _chunked, connection: _connection, ...rest } = headers;
+  const said = { ...rest, 'content-length': String(body.length + by), connection: 'close' };
+  const head = Object.entries(said).map(([name, value]) => `${name}: ${value}\r\n`);
+  response.socket!.write(`HTTP/1.1 ${status} X\r\n${head.join('')}\r\n`);
+  response.socket!.end(body);
 }
 
 function operationOf({ method, url = '', headers }: IncomingMessage): Operation {

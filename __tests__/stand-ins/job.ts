@@ -21,6 +21,7 @@ export interface Job extends AsyncDisposable {
     inputs?: Readonly<Record<string, string>>,
     env?: Readonly<Record<string, string | undefined>>,
     onStart?: Step['onStart'],
+    wrap?: Step['wrap'],
   ): Promise<StepResult>;
   /** The key of a wheel of run 7, attempt 1. */
   key(filename: string): string;
@@ -35,13 +36,14 @@ export async function startJob(bucket: TestBucket, prefix = `t/${randomUUID().sl
     workspace,
     dist: join(workspace, 'dist'),
     prefix,
-    step: (action, inputs = {}, env = {}, onStart) =>
+    step: (action, inputs = {}, env = {}, onStart, wrap) =>
       runStep({
         action,
         workspace,
         inputs: { ...bucket.inputs, prefix, commit: COMMIT, ...inputs },
         env: { ...bucket.env, ...env },
         ...(onStart === undefined ? {} : { onStart }),
+        ...(wrap === undefined ? {} : { wrap }),
       }),
     key: (filename) => `${prefix}/${COMMIT}/7_1/${filename}`,
     keys: async () => (await bucket.keys(`${prefix}/`)).filter((key) => !key.endsWith('/index.html')),

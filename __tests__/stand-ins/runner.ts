@@ -21,6 +21,8 @@ export interface Step {
   readonly workspace: string;
   /** Told the process as soon as it runs, so that a test can signal it. */
   readonly onStart?: (process: ChildProcess) => void;
+  /** A command that runs the step as its last arguments, such as one that makes a small disk for it first. */
+  readonly wrap?: readonly string[];
 }
 
 /** A workflow command that the step printed. */
@@ -117,9 +119,10 @@ function evaluate(text: string, env: Record<string, string | undefined>): string
 async function spawned(
   main: string,
   env: NodeJS.ProcessEnv,
-  { workspace, onStart }: Step,
+  { workspace, onStart, wrap = [] }: Step,
 ): Promise<Pick<StepResult, 'code' | 'signal' | 'log'>> {
-  const child = spawn(NODE, [main], { cwd: workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [command, ...commandArguments] = [...wrap, NODE, main] as [string, ...string[]];
+  const child = spawn(command, commandArguments, { cwd: workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
   onStart?.(child);
   const chunks: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));

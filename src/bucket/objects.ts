@@ -28,12 +28,14 @@ export interface ObjectHead extends ListedObject {
 
 /** A store may pass over deleted keys in pages that show nothing, but not for ever. */
 const MOST_EMPTY_PAGES = 100;
+/** A million objects. A commit has as many wheels as its matrix has jobs; what lists more goes on for ever. */
+const MOST_PAGES = 1_000;
 
 /**
  * Lists every object whose key begins with `prefix`, page by page (S3 API, ListObjectsV2).
  *
  * @param options.directly - only objects of this folder, none of folders below it; `prefix` ends in a slash
- * @throws WheelStoreError when S3 refuses, or when a page does not lead any further.
+ * @throws WheelStoreError when S3 refuses, when a page does not lead any further, or after a million objects.
  */
 export async function listObjects(
   bucket: Bucket,
@@ -44,14 +46,16 @@ export async function listObjects(
   const tokens = new Set<string>();
   let token: string | undefined;
   let emptyPages = 0;
+  let pages = 0;
   do {
     const page = await listPage(bucket, prefix, token, options);
     const before = found.size;
     for (const object of page.objects) found.set(object.key, object);
     emptyPages = page.objects.length === 0 ? emptyPages + 1 : 0;
-    const stuck = tokens.has(page.next ?? '') || (emptyPages === 0 && found.size === before);
-    if (page.next !== undefined && (stuck || emptyPages > MOST_EMPTY_PAGES))
-      throw endlessListing(bucket, prefix);
+    pages += 1;
+    const isStuck = tokens.has(page.next ?? '') || (emptyPages === 0 && found.size === before);
+    const isTooLong = emptyPages > MOST_EMPTY_PAGES || pages >= MOST_PAGES;
+    if (page.next !== undefined && (isStuck || isTooLong)) throw endlessListing(bucket, prefix);
     token = page.next;
     tokens.add(token ?? '');
   } while (token !== undefined);
@@ -112,7 +116,7 @@ function noListing(bucket: Bucket): WheelStoreError {
 function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Endless listing',
-    reason: `The store says that the listing of s3://${bucket.settings.name}/${prefix} goes on, but not where.`,
+    reason: `The store says that the listing of s3://${bucket.settings.name}/${prefix} goes on, but not where to, or without end.`,
     remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
   });
 }

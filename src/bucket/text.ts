@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Bucket, send } from './client.ts';
-import { statusOf } from './failures.ts';
+import { codeOf, statusOf } from './failures.ts';
 
 /** A text and the ETag that it had when it was read. */
 export interface StoredText {
@@ -23,6 +23,7 @@ export interface PutCondition {
  * Reads a text (S3 API, GetObject).
  *
  * @returns undefined when there is no such object
+ * @throws WheelStoreError when S3 refuses, or has no such bucket
  */
 export async function getText(
   bucket: Bucket,
@@ -35,7 +36,7 @@ export async function getText(
     );
     return { text: await readText(Body as Readable), etag: ETag ?? '' };
   } catch (error) {
-    if (statusOf(error) === 404) return undefined;
+    if (statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket') return undefined;
     throw error;
   }
 }
