@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { commitNamedBy } from '../src/actions/commits.ts';
+import { originOf } from '../src/actions/left-over.ts';
 import { printable, readableSize } from '../src/actions/log.ts';
 import { cutToLimit, escapeCell } from '../src/actions/summary.ts';
 import { readCommands, shownText } from './stand-ins/runner.ts';
@@ -71,4 +72,19 @@ test.each([
   ['1.0+gpu1234567', undefined],
 ])('version %s names commit %p', (version, commit) => {
   expect(commitNamedBy(version)).toBe(commit);
+});
+
+describe('where a wheel is from, by its times against the job’s beginning', () => {
+  const BEGAN = 1_000_000;
+  const cases: [title: string, modified: number, placed: number, origin: string][] = [
+    ['built by the job', BEGAN + 5_000, BEGAN + 5_000, 'this job'],
+    ['built at its very beginning', BEGAN, BEGAN, 'this job'],
+    ['within the error of a coarse clock', BEGAN - 2_000, BEGAN - 2_000, 'this job'],
+    ['left by a job before', BEGAN - 2_001, BEGAN - 2_001, 'left over'],
+    ['restored with its old time', BEGAN - 60_000, BEGAN + 5_000, 'brought along'],
+    ['a time of modification in the future', BEGAN + 60_000, BEGAN - 60_000, 'this job'],
+  ];
+  test.each(cases)('%s', (_title, modified, placed, origin) => {
+    expect(originOf({ modified, placed }, BEGAN)).toBe(origin);
+  });
 });

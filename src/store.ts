@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import { warnOfOtherCommit, warnOfOtherVersion } from './actions/commits.ts';
 import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
+import { warnOfLeftOver } from './actions/left-over.ts';
 import { describeWheel, readableSize, say, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { writeSummary } from './actions/summary.ts';
@@ -71,6 +72,7 @@ async function put(
 ): Promise<void> {
   await warnOfOtherCommit(inputs);
   warnOfOtherVersion(contents.version, inputs.place.commit);
+  await warnOfLeftOver(wheel, inputs.eventPath);
   const slot = { ...inputs.place, run: inputs.run, attempt: inputs.attempt, target: inputs.target };
   const placed = await placeInSlot(bucket, {
     slot,

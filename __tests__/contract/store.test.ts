@@ -1,9 +1,9 @@
-import { mkdir, readFile, symlink, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { type FaultProxy, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, startJob } from '../stand-ins/job.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
 import { shownText } from '../stand-ins/runner.ts';
 import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
 
@@ -371,6 +371,63 @@ describe('warns', () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, `foo-1.1.dev3+g${COMMIT.slice(0, 9)}.d20260101-py3-none-any.whl`);
     expect((await job.step('store')).warnings).toEqual([]);
+  });
+
+  describe('of a wheel that was there before the job', () => {
+    const HOUR = 3_600_000;
+    /** Lays out what the runner leaves of the event: its folder from the first step, its file from this one. */
+    async function event(job: Job, times: { folder: number; file: number }): Promise<Record<string, string>> {
+      const file = join(job.workspace, '_temp/_github_workflow/event.json');
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, '{}');
+      await utimes(file, new Date(times.file), new Date(times.file));
+      await utimes(dirname(file), new Date(times.folder), new Date(times.folder));
+      return { GITHUB_EVENT_PATH: file };
+    }
+
+    test('when it lay there', async () => {
+      await using job = await startJob(bucket);
+      const path = await makeWheel(job.dist, W);
+      const env = await event(job, { folder: Date.now() + HOUR, file: Date.now() + 2 * HOUR });
+      const result = await job.step('store', {}, env);
+      expect({ code: result.code, errors: result.errors }).toEqual({ code: 0, errors: [] });
+      expect(result.commands.find(({ name }) => name === 'warning')).toMatchObject({
+        properties: { title: 'Wheel older than the job' },
+        message: expect.stringMatching(new RegExp(`^${path} .*rm -rf dist`)),
+      });
+      expect(await job.keys()).toEqual([job.key(W)]);
+    });
+
+    test('not when an earlier step of the job left it, after which the runner wrote the event again', async () => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W);
+      const env = await event(job, { folder: Date.now() - HOUR, file: Date.now() + HOUR });
+      expect((await job.step('store', {}, env)).warnings).toEqual([]);
+    });
+
+    test('not where a runner writes the event once and other files beside it before each step', async () => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W);
+      const env = await event(job, { folder: Date.now() + HOUR, file: Date.now() - HOUR });
+      expect((await job.step('store', {}, env)).warnings).toEqual([]);
+    });
+
+    test('not when the job brought it along from a cache or an archive, but the log says so', async () => {
+      await using job = await startJob(bucket);
+      const path = await makeWheel(job.dist, W);
+      await utimes(path, new Date('2020-01-01'), new Date('2020-01-01'));
+      const env = await event(job, { folder: Date.now() - HOUR, file: Date.now() });
+      const result = await job.step('store', {}, env);
+      expect(result.warnings).toEqual([]);
+      expect(result.log).toContain(`${W} was written before this job began`);
+    });
+
+    test('not where the runner leaves no event', async () => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W);
+      const env = { GITHUB_EVENT_PATH: join(job.workspace, 'nowhere.json') };
+      expect((await job.step('store', {}, env)).warnings).toEqual([]);
+    });
   });
 });
 

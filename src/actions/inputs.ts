@@ -45,6 +45,8 @@ export interface StoreInputs extends CommonInputs {
   readonly path: string;
   /** Whether to update the commit's index page. */
   readonly index: boolean;
+  /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; empty outside GitHub. */
+  readonly eventPath: string;
 }
 
 /** What `find` and `fetch` are told of what to look up. */
@@ -79,6 +81,7 @@ export function readStoreInputs(): StoreInputs {
     target: readTarget(),
     path: core.getInput('path') || 'dist',
     index: readBoolean('index', true),
+    eventPath: process.env.GITHUB_EVENT_PATH ?? '',
   };
 }
 

@@ -17,6 +17,8 @@ export interface OpenWheel {
   readonly sha256: string;
   /** When the file was last written, milliseconds since 1970. */
   readonly modified: number;
+  /** When the file was put there or last changed in any way, milliseconds since 1970; nobody can set it back. */
+  readonly placed: number;
   /**
    * @throws WheelStoreError when the file is not any more what was hashed
    */
@@ -103,8 +105,8 @@ export async function openWheel(path: string): Promise<OpenWheel> {
       if (!isSame(before, await file.stat({ bigint: true }))) throw changed(path);
     };
     await confirmUnchanged();
-    const modified = Number(before.mtimeMs);
-    return { path, filename: basename(path), file, size, sha256, modified, confirmUnchanged };
+    const [modified, placed] = [Number(before.mtimeMs), Number(before.ctimeMs)];
+    return { path, filename: basename(path), file, size, sha256, modified, placed, confirmUnchanged };
   } catch (error) {
     await file.close();
     throw error;
