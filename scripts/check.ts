@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { tool } from '../__tests__/stand-ins/python.ts';
 import { readmeWithTables } from './manifest-tables.ts';
+import { workflowFaults } from './workflow-rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -32,6 +33,9 @@ const checks: Record<string, Check> = {
   'docs/errors.md lists every error of the code, and no other': areErrorsListed,
   'links between documents': areLinksWhole,
   'workflows and examples (actionlint)': lintWorkflows,
+  ...(existsSync(tool('zizmor')) ? { 'workflows have no known weakness (zizmor)': auditWorkflows } : {}),
+  'workflows pin what they use, and their last job needs every other': async () =>
+    (await workflowFaults()).join('\n') || undefined,
   'imports point one way': areImportsInOrder,
 };
 
@@ -94,6 +98,15 @@ async function lintWorkflows(): Promise<string | undefined> {
     encoding: 'utf8',
   });
   return status === 0 ? undefined : `${stdout}${stderr}${error?.message ?? ''}`;
+}
+
+function auditWorkflows(): string | undefined {
+  const args = ['--offline', '--no-progress', '--quiet', '--persona=pedantic', '--strict-collection'];
+  const { status, stdout, stderr } = spawnSync(tool('zizmor'), [...args, '.'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  return status === 0 ? undefined : `${stdout}${stderr}`;
 }
 
 /** What each room of the house may import; see ARCHITECTURE.md. */
