@@ -106,6 +106,18 @@ describe('an interpreter', () => {
     );
   });
 
+  test('that cannot even be tried is refused', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    expect((await refusal(join(file, 'python'))).reason).toContain('There is no Python interpreter');
+    expect((await refusal('x'.repeat(40_000))).reason).toContain('does not run');
+    const shim = join(folder, 'python.BAT');
+    await writeFile(shim, '@exit /b 0\r\n');
+    const error = await refusal(shim);
+    expect(error.reason).toContain('does not run');
+    expect(error.remedy).toContain('name the python.exe itself');
+  });
+
   test('that is another program is refused', async () => {
     expect((await refusal(process.execPath)).reason).toMatch(/does not run|does not answer as Python does/);
     expect((await refusal(folder)).reason).toMatch(/does not run|There is no/);

@@ -67,17 +67,25 @@ export async function askInterpreter(python: string): Promise<Interpreter> {
 
 function run(python: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile(
-      python,
-      ['-c', QUESTION],
-      { timeout: MOST_MILLISECONDS, killSignal: 'SIGKILL', maxBuffer: MOST_OUTPUT_BYTES, windowsHide: true },
-      (error, stdout, stderr) => (error === null ? resolve(stdout) : reject(explain(python, error, stderr))),
-    ).stdin?.end();
+    const fail = (error: ExecFileException, stderr: string) => reject(explain(python, error, stderr));
+    const limits = {
+      timeout: MOST_MILLISECONDS,
+      killSignal: 'SIGKILL',
+      maxBuffer: MOST_OUTPUT_BYTES,
+    } as const;
+    try {
+      execFile(python, ['-c', QUESTION], { ...limits, windowsHide: true }, (error, stdout, stderr) =>
+        error === null ? resolve(stdout) : fail(error, stderr),
+      ).stdin?.end();
+    } catch (error) {
+      // Node throws some of what keeps a program from starting: a file for a folder, Windows' batch files.
+      fail(error as ExecFileException, '');
+    }
   });
 }
 
 function explain(python: string, error: ExecFileException, stderr: string): WheelStoreError {
-  if (error.code === 'ENOENT') {
+  if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
     return fault(
       `There is no Python interpreter ${quote(python)}.`,
       'Run actions/setup-python or uv before this step, or name an interpreter that is there.',
@@ -90,7 +98,9 @@ function explain(python: string, error: ExecFileException, stderr: string): Whee
     : `does not run (${oneLine(lastWord) || oneLine(String(error.signal ?? error.code))})`;
   return fault(
     `The Python interpreter ${quote(python)} ${how}.`,
-    'Check that it starts by itself on this machine, or name another one.',
+    /\.(bat|cmd)$/i.test(python)
+      ? 'A batch file, such as a shim of pyenv, cannot be started: name the python.exe itself.'
+      : 'Check that it starts by itself on this machine, or name another one.',
     error,
   );
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { type FileHandle, glob, open, readdir, stat } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+import nodePath, { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { WheelStoreError } from '../errors.ts';
 
 /** A wheel file that is open for reading, with what was read of it. */
@@ -57,11 +57,27 @@ export async function findWheels(path: string, workspace: string): Promise<Searc
       (await readdir(absolute)).map((name) => join(absolute, name)),
     );
   const matches = await Array.fromAsync(glob(path, { cwd: workspace }));
-  const folder = fixedPartOf(absolute);
+  const folder = folderOfGlob(path, workspace);
   return sortOut(
     folder,
     matches.map((match) => (isAbsolute(match) ? match : join(workspace, match))),
   );
+}
+
+/**
+ * The folder that a glob starts from: everything before its first wildcard.
+ *
+ * @param workspace - absolute; no pattern itself, whatever characters its name has
+ * @param system - the path rules of the runner's system
+ */
+export function folderOfGlob(
+  pattern: string,
+  workspace: string,
+  system: Pick<typeof nodePath, 'dirname' | 'resolve'> = nodePath,
+): string {
+  const wildcard = pattern.search(/[*?[{]/);
+  const fixed = wildcard === -1 ? pattern : `${pattern.slice(0, wildcard)}x`;
+  return system.resolve(workspace, system.dirname(fixed));
 }
 
 /**
@@ -149,12 +165,6 @@ async function sortOut(folder: string, paths: readonly string[]): Promise<Search
 /** Another case of the suffix counts here, so that the check of the filename can say what is wrong with it. */
 function looksLikeWheel(path: string): boolean {
   return /\.whl$/i.test(path) && !basename(path).startsWith('.');
-}
-
-/** The folder that a glob starts from: everything before its first wildcard. */
-function fixedPartOf(pattern: string): string {
-  const wildcard = pattern.search(/[*?[{]/);
-  return wildcard === -1 ? dirname(pattern) : dirname(`${pattern.slice(0, wildcard)}x`);
 }
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {
