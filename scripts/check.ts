@@ -45,6 +45,8 @@ for (const [name, check] of Object.entries(checks)) {
   results.push(fault === undefined);
   console.log(`${fault === undefined ? '✓' : '✗'} ${name}${fault === undefined ? '' : `\n${fault}`}`);
 }
+if (!existsSync(tool('zizmor')))
+  console.log('– zizmor has no build for this machine: CI looks over the workflows');
 const failed = results.filter((passed) => !passed).length;
 console.log(`checks: ${results.length - failed} passed, ${failed} failed`);
 const report = process.env.WHEEL_STORE_CHECK_REPORT;
@@ -152,11 +154,28 @@ async function areLinksWhole(): Promise<string | undefined> {
   const documents = entries.filter((entry) => entry.name.endsWith('.md') && isOurs(entry));
   const faults: string[] = [];
   for (const { parentPath, name } of documents) {
-    const text = await readFile(join(parentPath, name), 'utf8');
-    for (const [, target] of text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)) {
-      if (!existsSync(join(parentPath, target!)))
-        faults.push(`${name} links to ${target}, which is not there`);
+    const path = join(parentPath, name);
+    for (const [, target, anchor] of (await readFile(path, 'utf8')).matchAll(
+      /\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g,
+    )) {
+      const file = target === '' ? path : join(parentPath, target!);
+      if (!existsSync(file)) faults.push(`${name} links to ${target}, which is not there`);
+      else if (anchor !== undefined && !(await anchorsOf(file)).has(anchor))
+        faults.push(`${name} links to ${target}#${anchor}, and there is no such heading`);
     }
   }
   return faults.length === 0 ? undefined : faults.join('\n');
+}
+
+/** The anchors that GitHub makes of a document's headings. */
+async function anchorsOf(file: string): Promise<Set<string>> {
+  const headings = [...(await readFile(file, 'utf8')).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!);
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
 }

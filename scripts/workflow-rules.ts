@@ -10,16 +10,17 @@ interface Workflow {
   >;
 }
 
-const FOLDER = resolve(import.meta.dirname, '../.github/workflows');
+const FOLDER = resolve(import.meta.dirname, '../.github');
 const USES = /^\s*(?:-\s+)?uses:\s*(?<action>[^\s#]+)(?:\s+#\s*(?<comment>.*))?$/;
 
-/** What breaks the rules in .github/workflows, a line each. */
+/** What breaks the rules in .github, workflows and actions alike, a line each. */
 export async function workflowFaults(): Promise<string[]> {
-  const names = (await readdir(FOLDER)).filter((name) => /\.ya?ml$/.test(name)).sort();
+  const names = (await readdir(FOLDER, { recursive: true })).filter((name) => /\.ya?ml$/.test(name)).sort();
   const faults = await Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(FOLDER, name), 'utf8');
-      return [...unpinned(text), ...gateFaults(text)].map((fault) => `${name}: ${fault}`);
+      const found = [...unpinned(text), ...(/^workflows\b/.test(name) ? gateFaults(text) : [])];
+      return found.map((fault) => `.github/${name}: ${fault}`);
     }),
   );
   return faults.flat();
