@@ -121,7 +121,7 @@ async function spawned(
   env: NodeJS.ProcessEnv,
   { workspace, onStart, wrap = [] }: Step,
 ): Promise<Pick<StepResult, 'code' | 'signal' | 'log'>> {
-  const [command, ...commandArguments] = [...wrap, NODE, main] as [string, ...string[]];
+  const [command = NODE, ...commandArguments] = [...wrap, NODE, main];
   const child = spawn(command, commandArguments, { cwd: workspace, env, stdio: ['ignore', 'pipe', 'pipe'] });
   onStart?.(child);
   const chunks: Buffer[] = [];
