@@ -47,7 +47,7 @@ export interface StepResult {
 
 const FOLDERS: Record<ActionName, string> = { store: '.', find: 'find', fetch: 'fetch' };
 /** Node 24, whatever Node runs the tests. */
-const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
 /** Runs one step the way the runner does: `runs.main` on Node 24 as a process of its own. */
 export async function runStep(step: Step): Promise<StepResult> {

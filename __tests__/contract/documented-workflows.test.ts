@@ -1,0 +1,167 @@
+/**
+ * The workflows that the README and the examples tell people to copy, run as they stand: only the name of the
+ * bucket is another, and where the bucket is comes from the runner's environment. Not run are the examples that
+ * need what this machine cannot have: other operating systems, GitHub's API, PyPI, or Pythons of setup-python.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { strToU8 } from 'fflate';
+import { parse, stringify } from 'yaml';
+import { expectJobs, makeUsersRepository, type Repository, type WorkflowRun } from '../stand-ins/act.ts';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { ROOT } from '../stand-ins/runner.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const WHEEL = 'lattice-1.0-py3-none-any.whl';
+let bucket: TestBucket;
+let index: string;
+beforeAll(async () => {
+  bucket = await makeBucket({ isPublic: true });
+  index = await mkdtemp(join(tmpdir(), 'index-'));
+  // What `pytest` runs in the examples are the tests of whoever copies them.
+  const main =
+    'def main():\n    import sys, lattice\n    print("tested", len(lattice.points(3, 4)), *sys.argv[1:])\n';
+  await makeWheel(index, 'pytest-9.0-py3-none-any.whl', {
+    files: {
+      'pytest/__init__.py': strToU8(main),
+      'pytest-9.0.dist-info/entry_points.txt': strToU8('[console_scripts]\npytest = pytest:main\n'),
+    },
+  });
+});
+afterAll(() => rm(index, { recursive: true, force: true }));
+
+/** The fenced YAML blocks of the README, in their order. */
+async function blocksOfReadme(): Promise<string[]> {
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+  return [...readme.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block]) => block!);
+}
+
+function example(name: string): Promise<string> {
+  return readFile(join(ROOT, 'examples', name), 'utf8');
+}
+
+/** A repository with the text as its workflow; `my-wheels` and the like become the test's bucket. */
+function repositoryWith(workflow: string): Promise<Repository> {
+  return makeUsersRepository(workflow.replaceAll(/\bmy-(public-)?wheels\b/g, bucket.name));
+}
+
+function run(
+  repository: Repository,
+  event = 'push',
+  payload: object = {},
+  runId = '7',
+): Promise<WorkflowRun> {
+  const env = {
+    AWS_ENDPOINT_URL_S3: bucket.endpoint,
+    TEST_KEY_ID: bucket.env.AWS_ACCESS_KEY_ID!,
+    TEST_SECRET: bucket.env.AWS_SECRET_ACCESS_KEY!,
+    PIP_FIND_LINKS: index,
+  };
+  const vars = { WHEEL_ROLE: 'a-role', PULL_REQUEST_ROLE: 'a-role' };
+  return repository.run('ci.yml', { event, payload, runId, env, vars });
+}
+
+/** What all steps of a job printed. */
+function logsOf(run: WorkflowRun, job: string): string {
+  return Object.values(run.jobs[job]!.steps)
+    .map(({ log }) => log)
+    .join('');
+}
+
+describe('README.md', () => {
+  test('the workflow: the first run builds and installs, the second installs the same without a build', async () => {
+    const [workflow] = await blocksOfReadme();
+    await using repository = await repositoryWith(`on: push\n${workflow}`);
+    const first = await run(repository);
+    expectJobs(first, { build: 'success', test: 'success' });
+    expect(logsOf(first, 'build')).toContain('Successfully built lattice');
+    expect(logsOf(first, 'test')).toContain('Successfully installed lattice-1.0');
+    const url = `${bucket.endpoint}/${bucket.name}/builds/${repository.commit}/7_1/${WHEEL}`;
+    expect(first.jobs.build!.steps.wheel?.outputs['wheel-url']).toBe(url);
+
+    const second = await run(repository, 'push', {}, '8');
+    expectJobs(second, { build: 'success', test: 'success' });
+    expect(logsOf(second, 'build')).not.toContain('Successfully built');
+    expect(logsOf(second, 'test')).toContain(url);
+    expect(logsOf(second, 'test')).toContain('Successfully installed lattice-1.0');
+  });
+
+  test('the same with fetch in the test job', async () => {
+    const [workflow, steps] = await blocksOfReadme();
+    const { jobs } = parse(workflow!);
+    // A bucket that is not public asks for credentials in this job too.
+    jobs.test.steps = [jobs.build.steps[0], ...parse(steps!)];
+    await using repository = await repositoryWith(stringify({ on: 'push', jobs }));
+    const done = await run(repository);
+    expectJobs(done, { build: 'success', test: 'success' });
+    expect(done.jobs.test!.steps.wheel?.outputs['wheel-path']).toMatch(new RegExp(`/dist/${WHEEL}$`));
+    expect(logsOf(done, 'test')).toContain('Successfully installed lattice-1.0');
+  });
+});
+
+describe('examples/build-once.yml', () => {
+  test('three test jobs install what one job built', async () => {
+    await using repository = await repositoryWith(await example('build-once.yml'));
+    const done = await run(repository);
+    const suites = ['unit', 'integration', 'doctest'];
+    expectJobs(done, {
+      build: 'success',
+      ...Object.fromEntries(suites.map((suite) => [`test (${suite})`, 'success'])),
+    });
+    for (const suite of suites) expect(logsOf(done, `test (${suite})`)).toContain(`tested 12 tests/${suite}`);
+  });
+});
+
+describe('examples/docs-only.yml', () => {
+  test('another commit with the same sources takes the wheel of the first', async () => {
+    const workflow = await example('docs-only.yml');
+    await using before = await repositoryWith(workflow);
+    await using after = await repositoryWith(workflow);
+    expect(after.commit).not.toBe(before.commit);
+    const first = await run(before);
+    expectJobs(first, { build: 'success' });
+    expect(logsOf(first, 'build')).toContain('Successfully built lattice');
+    const second = await run(after, 'push', {}, '8');
+    expect(second.jobs.build!.steps.sources?.outputs.hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(second.jobs.build!.steps.stored?.outputs).toMatchObject({ 'skip-build': 'true', 'run-id': '7' });
+    expect(logsOf(second, 'build')).not.toContain('Successfully built');
+    expect(second.jobs.build!.steps.wheel?.outputs['wheel-url']).toBe(
+      first.jobs.build!.steps.wheel?.outputs['wheel-url'],
+    );
+  });
+});
+
+describe('examples/fork.yml', () => {
+  const pullRequest = (repository: string) => ({
+    number: 12,
+    pull_request: {
+      number: 12,
+      head: { ref: 'topic', repo: { full_name: repository } },
+      base: { ref: 'main', repo: { full_name: 'octo/demo' } },
+    },
+  });
+
+  test('a pull request from a fork builds what is not stored, and stores nothing', async () => {
+    await using repository = await repositoryWith(await example('fork.yml'));
+    const done = await run(repository, 'pull_request', pullRequest('somebody/demo'));
+    expectJobs(done, { test: 'success' });
+    expect(logsOf(done, 'test')).toContain('Successfully built lattice');
+    expect(logsOf(done, 'test')).toContain('tested 12');
+    expect(await bucket.keys(`builds/${repository.commit}/`)).toEqual([]);
+  });
+
+  test('one from the repository stores, and one from a fork then reads that without credentials', async () => {
+    await using repository = await repositoryWith(await example('fork.yml'));
+    const own = await run(repository, 'pull_request', pullRequest('octo/demo'));
+    expectJobs(own, { test: 'success' });
+    expect(await bucket.keys(`builds/${repository.commit}/`)).toContain(
+      `builds/${repository.commit}/7_1/${WHEEL}`,
+    );
+    const fork = await run(repository, 'pull_request', pullRequest('somebody/demo'), '8');
+    expectJobs(fork, { test: 'success' });
+    expect(logsOf(fork, 'test')).not.toContain('Successfully built');
+    expect(logsOf(fork, 'test')).toContain('tested 12');
+  });
+});
