@@ -12,7 +12,7 @@ import { parse, stringify } from 'yaml';
 import { expectJobs, makeUsersRepository, type Repository, type WorkflowRun } from '../stand-ins/act.ts';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { ROOT } from '../stand-ins/runner.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
 
 const WHEEL = 'lattice-1.0-py3-none-any.whl';
 let bucket: TestBucket;
@@ -43,8 +43,8 @@ function example(name: string): Promise<string> {
 }
 
 /** A repository with the text as its workflow; `my-wheels` and the like become the test's bucket. */
-function repositoryWith(workflow: string): Promise<Repository> {
-  return makeUsersRepository(workflow.replaceAll(/\bmy-(public-)?wheels\b/g, bucket.name));
+function repositoryWith(workflow: string, files?: Readonly<Record<string, string>>): Promise<Repository> {
+  return makeUsersRepository(workflow.replaceAll(/\bmy-(public-)?wheels\b/g, bucket.name), files);
 }
 
 function run(
@@ -59,7 +59,7 @@ function run(
     TEST_SECRET: bucket.env.AWS_SECRET_ACCESS_KEY!,
     PIP_FIND_LINKS: index,
   };
-  const vars = { WHEEL_ROLE: 'a-role', PULL_REQUEST_ROLE: 'a-role' };
+  const vars = { WHEEL_ROLE: 'a-role', PULL_REQUEST_ROLE: 'a-role', WHEEL_READER_ROLE: 'a-role' };
   return repository.run('ci.yml', { event, payload, runId, env, vars });
 }
 
@@ -163,5 +163,41 @@ describe('examples/fork.yml', () => {
     expectJobs(fork, { test: 'success' });
     expect(logsOf(fork, 'test')).not.toContain('Successfully built');
     expect(logsOf(fork, 'test')).toContain('tested 12');
+  });
+});
+
+describe('examples/dependent-wheels.yml', () => {
+  test('each job builds on the wheels that the jobs before it stored in this very run', async () => {
+    const projects = ['libucxx', 'ucxx', 'distributed-ucxx'];
+    const files = projects.map((name) => [
+      `${name}/pyproject.toml`,
+      `[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n[project]\nname = "${name}"\nversion = "1.0"\n`,
+    ]);
+    await using repository = await repositoryWith(
+      await example('dependent-wheels.yml'),
+      Object.fromEntries(files),
+    );
+    const done = await run(repository);
+    expectJobs(done, Object.fromEntries(projects.map((name) => [name, 'success'])));
+    const folder = `builds/${repository.commit}/7_1/`;
+    expect((await bucket.keys(folder)).map((key) => key.slice(folder.length))).toEqual([
+      'distributed-ucxx/distributed_ucxx-1.0-py3-none-any.whl',
+      'libucxx/libucxx-1.0-py3-none-any.whl',
+      'ucxx/ucxx-1.0-py3-none-any.whl',
+    ]);
+    expect(done.jobs.ucxx!.steps.libucxx?.outputs['wheel-path']).toMatch(/\/needed\/libucxx-1\.0-/);
+  });
+});
+
+describe('examples/old-layout.yml', () => {
+  test('of the flat folder’s wheels, the one that the interpreter takes is installed', async () => {
+    await using repository = await repositoryWith(await example('old-layout.yml'));
+    const commit = 'e'.repeat(40);
+    const wheels = ['lattice-1.0-cp27-none-any.whl', WHEEL, 'lattice-1.0-py3-none-win_arm64.whl'];
+    for (const name of wheels) await bucket.put(`builds/dev/${commit}/${name}`, wheelBytes(name));
+    const done = await run(repository, 'workflow_dispatch', { inputs: { commit } });
+    expectJobs(done, { use: 'success' });
+    expect(done.jobs.use!.steps.wheel?.outputs['wheel-name']).toBe(WHEEL);
+    expect(logsOf(done, 'use')).toContain('Successfully installed lattice-1.0');
   });
 });

@@ -75,6 +75,12 @@ export interface StepRun {
 }
 
 const FIXTURES = join(ROOT, '__tests__/fixtures');
+/** What stands for the actions of others. */
+const OTHERS = {
+  'aws-actions/configure-aws-credentials@v6': join(FIXTURES, 'actions/configure-aws-credentials'),
+  'actions/setup-python@v6': join(FIXTURES, 'actions/setup-python'),
+};
+
 /** Makes a repository of the project, the built actions and all workflows of `fixtures/workflows`. */
 export function makeRepository(): Promise<Repository> {
   return makeCommitted(async (folder) => {
@@ -86,22 +92,24 @@ export function makeRepository(): Promise<Repository> {
 
 /**
  * Makes a repository as our users have it: the project and one workflow, `ci.yml`, which names these actions by
- * `org/wheel-store-action@v1`. `aws-actions/configure-aws-credentials` is a stand-in that hands on the keys in
- * TEST_KEY_ID and TEST_SECRET.
+ * `org/wheel-store-action@v1`. Actions of others are stand-ins; that for configure-aws-credentials hands on the
+ * keys in TEST_KEY_ID and TEST_SECRET.
+ *
+ * @param files - more files, by their paths
  */
-export function makeUsersRepository(workflow: string): Promise<Repository> {
+export function makeUsersRepository(
+  workflow: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Repository> {
   return makeCommitted(async (folder, home) => {
-    const actions = join(home, 'actions');
-    await copyActions(actions);
-    await mkdir(join(folder, '.github/workflows'), { recursive: true });
-    await writeFile(join(folder, '.github/workflows/ci.yml'), workflow);
-    const credentials = join(FIXTURES, 'actions/configure-aws-credentials');
-    return [
-      ...['--local-repository', `org/wheel-store-action@v1=${actions}`],
-      ...['--local-repository', `aws-actions/configure-aws-credentials@v6=${credentials}`],
-      // Jobs share act's table of these without a lock.
-      ...['--concurrent-jobs', '1'],
-    ];
+    await copyActions(join(home, 'actions'));
+    for (const [path, content] of Object.entries({ '.github/workflows/ci.yml': workflow, ...files })) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), content);
+    }
+    const actions = { 'org/wheel-store-action@v1': join(home, 'actions'), ...OTHERS };
+    // Jobs share act's table of these without a lock.
+    return ['--concurrent-jobs', '1', ...repeated('--local-repository', actions)];
   });
 }
 
@@ -180,8 +188,6 @@ async function runWorkflow(
 }
 
 function actArguments(own: string, workflow: string, given: Given): string[] {
-  const pairs = (option: string, values: Readonly<Record<string, string>> = {}) =>
-    Object.entries(values).flatMap(([name, value]) => [option, `${name}=${value}`]);
   const numbers = { GITHUB_RUN_ID: given.runId ?? '7', GITHUB_RUN_ATTEMPT: given.attempt ?? '1' };
   return [
     given.event ?? 'push',
@@ -192,10 +198,14 @@ function actArguments(own: string, workflow: string, given: Given): string[] {
     ...['--container-daemon-socket', '-'],
     '--no-cache-server',
     '--json',
-    ...pairs('--env', numbers),
-    ...pairs('--secret', given.secrets),
-    ...pairs('--var', given.vars),
+    ...repeated('--env', numbers),
+    ...repeated('--secret', given.secrets),
+    ...repeated('--var', given.vars),
   ];
+}
+
+function repeated(option: string, values: Readonly<Record<string, string>> = {}): string[] {
+  return Object.entries(values).flatMap(([name, value]) => [option, `${name}=${value}`]);
 }
 
 /**
