@@ -7,9 +7,15 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { strToU8 } from 'fflate';
+import { strFromU8, strToU8, unzipSync } from 'fflate';
 import { parse, stringify } from 'yaml';
-import { expectJobs, makeUsersRepository, type Repository, type WorkflowRun } from '../stand-ins/act.ts';
+import {
+  expectJobs,
+  type Given,
+  makeUsersRepository,
+  type Repository,
+  type WorkflowRun,
+} from '../stand-ins/act.ts';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { ROOT } from '../stand-ins/runner.ts';
 import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
@@ -47,20 +53,16 @@ function repositoryWith(workflow: string, files?: Readonly<Record<string, string
   return makeUsersRepository(workflow.replaceAll(/\bmy-(public-)?wheels\b/g, bucket.name), files);
 }
 
-function run(
-  repository: Repository,
-  event = 'push',
-  payload: object = {},
-  runId = '7',
-): Promise<WorkflowRun> {
+function run(repository: Repository, given: Given = {}): Promise<WorkflowRun> {
   const env = {
     AWS_ENDPOINT_URL_S3: bucket.endpoint,
     TEST_KEY_ID: bucket.env.AWS_ACCESS_KEY_ID!,
     TEST_SECRET: bucket.env.AWS_SECRET_ACCESS_KEY!,
     PIP_FIND_LINKS: index,
+    ...given.env,
   };
   const vars = { WHEEL_ROLE: 'a-role', PULL_REQUEST_ROLE: 'a-role', WHEEL_READER_ROLE: 'a-role' };
-  return repository.run('ci.yml', { event, payload, runId, env, vars });
+  return repository.run('ci.yml', { ...given, env, vars });
 }
 
 /** What all steps of a job printed. */
@@ -81,7 +83,7 @@ describe('README.md', () => {
     const url = `${bucket.endpoint}/${bucket.name}/builds/${repository.commit}/7_1/${WHEEL}`;
     expect(first.jobs.build!.steps.wheel?.outputs['wheel-url']).toBe(url);
 
-    const second = await run(repository, 'push', {}, '8');
+    const second = await run(repository, { runId: '8' });
     expectJobs(second, { build: 'success', test: 'success' });
     expect(logsOf(second, 'build')).not.toContain('Successfully built');
     expect(logsOf(second, 'test')).toContain(url);
@@ -123,7 +125,7 @@ describe('examples/docs-only.yml', () => {
     const first = await run(before);
     expectJobs(first, { build: 'success' });
     expect(logsOf(first, 'build')).toContain('Successfully built lattice');
-    const second = await run(after, 'push', {}, '8');
+    const second = await run(after, { runId: '8' });
     expect(second.jobs.build!.steps.sources?.outputs.hash).toMatch(/^[0-9a-f]{64}$/);
     expect(second.jobs.build!.steps.stored?.outputs).toMatchObject({ 'skip-build': 'true', 'run-id': '7' });
     expect(logsOf(second, 'build')).not.toContain('Successfully built');
@@ -135,17 +137,20 @@ describe('examples/docs-only.yml', () => {
 
 describe('examples/fork.yml', () => {
   const pullRequest = (repository: string) => ({
-    number: 12,
-    pull_request: {
+    event: 'pull_request',
+    payload: {
       number: 12,
-      head: { ref: 'topic', repo: { full_name: repository } },
-      base: { ref: 'main', repo: { full_name: 'octo/demo' } },
+      pull_request: {
+        number: 12,
+        head: { ref: 'topic', repo: { full_name: repository } },
+        base: { ref: 'main', repo: { full_name: 'octo/demo' } },
+      },
     },
   });
 
   test('a pull request from a fork builds what is not stored, and stores nothing', async () => {
     await using repository = await repositoryWith(await example('fork.yml'));
-    const done = await run(repository, 'pull_request', pullRequest('somebody/demo'));
+    const done = await run(repository, pullRequest('somebody/demo'));
     expectJobs(done, { test: 'success' });
     expect(logsOf(done, 'test')).toContain('Successfully built lattice');
     expect(logsOf(done, 'test')).toContain('tested 12');
@@ -154,12 +159,12 @@ describe('examples/fork.yml', () => {
 
   test('one from the repository stores, and one from a fork then reads that without credentials', async () => {
     await using repository = await repositoryWith(await example('fork.yml'));
-    const own = await run(repository, 'pull_request', pullRequest('octo/demo'));
+    const own = await run(repository, pullRequest('octo/demo'));
     expectJobs(own, { test: 'success' });
     expect(await bucket.keys(`builds/${repository.commit}/`)).toContain(
       `builds/${repository.commit}/7_1/${WHEEL}`,
     );
-    const fork = await run(repository, 'pull_request', pullRequest('somebody/demo'), '8');
+    const fork = await run(repository, { ...pullRequest('somebody/demo'), runId: '8' });
     expectJobs(fork, { test: 'success' });
     expect(logsOf(fork, 'test')).not.toContain('Successfully built');
     expect(logsOf(fork, 'test')).toContain('tested 12');
@@ -167,25 +172,31 @@ describe('examples/fork.yml', () => {
 });
 
 describe('examples/dependent-wheels.yml', () => {
-  test('each job builds on the wheels that the jobs before it stored in this very run', async () => {
-    const projects = ['libucxx', 'ucxx', 'distributed-ucxx'];
-    const files = projects.map((name) => [
-      `${name}/pyproject.toml`,
-      `[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n[project]\nname = "${name}"\nversion = "1.0"\n`,
+  test('each job builds against the wheels of the jobs before it, whatever an index offers', async () => {
+    const backend = await readFile(join(ROOT, '__tests__/fixtures/dependent/backend.py'), 'utf8');
+    const needs = { libucxx: [], ucxx: ['libucxx'], 'distributed-ucxx': ['libucxx', 'ucxx'] };
+    const files = Object.entries(needs).flatMap(([name, requires]) => [
+      [`${name}/backend.py`, backend],
+      [
+        `${name}/pyproject.toml`,
+        `[build-system]\nrequires = ${JSON.stringify(requires)}\nbuild-backend = "backend"\nbackend-path = ["."]\n[project]\nname = "${name}"\nversion = "1.0"\n`,
+      ],
     ]);
     await using repository = await repositoryWith(
       await example('dependent-wheels.yml'),
       Object.fromEntries(files),
     );
-    const done = await run(repository);
-    expectJobs(done, Object.fromEntries(projects.map((name) => [name, 'success'])));
-    const folder = `builds/${repository.commit}/7_1/`;
-    expect((await bucket.keys(folder)).map((key) => key.slice(folder.length))).toEqual([
-      'distributed-ucxx/distributed_ucxx-1.0-py3-none-any.whl',
-      'libucxx/libucxx-1.0-py3-none-any.whl',
-      'ucxx/ucxx-1.0-py3-none-any.whl',
-    ]);
-    expect(done.jobs.ucxx!.steps.libucxx?.outputs['wheel-path']).toMatch(/\/needed\/libucxx-1\.0-/);
+    await makeWheel(index, 'libucxx-9.0-py3-none-any.whl');
+    // Build environments of their own, as pip makes them unless told otherwise, with constraints as from pip 26.2 on.
+    const done = await run(repository, {
+      env: { PIP_NO_BUILD_ISOLATION: '1', PIP_USE_FEATURE: 'build-constraint', PIP_TARGET: '' },
+    });
+    expectJobs(done, { libucxx: 'success', ucxx: 'success', 'distributed-ucxx': 'success' });
+    const folder = `builds/${repository.commit}/7_1`;
+    const contents = unzipSync(await bucket.get(`${folder}/ucxx/ucxx-1.0-py3-none-any.whl`));
+    expect(strFromU8(contents['ucxx/__init__.py']!)).toContain("BUILT_WITH = {'libucxx': '1.0'}");
+    const last = 'distributed-ucxx/distributed_ucxx-1.0-py3-none-any.whl';
+    expect(await bucket.keys(folder)).toContain(`${folder}/${last}`);
   });
 });
 
@@ -195,7 +206,7 @@ describe('examples/old-layout.yml', () => {
     const commit = 'e'.repeat(40);
     const wheels = ['lattice-1.0-cp27-none-any.whl', WHEEL, 'lattice-1.0-py3-none-win_arm64.whl'];
     for (const name of wheels) await bucket.put(`builds/dev/${commit}/${name}`, wheelBytes(name));
-    const done = await run(repository, 'workflow_dispatch', { inputs: { commit } });
+    const done = await run(repository, { event: 'workflow_dispatch', payload: { inputs: { commit } } });
     expectJobs(done, { use: 'success' });
     expect(done.jobs.use!.steps.wheel?.outputs['wheel-name']).toBe(WHEEL);
     expect(logsOf(done, 'use')).toContain('Successfully installed lattice-1.0');
