@@ -1,7 +1,7 @@
 /**
  * The workflows that the README and the examples tell people to copy, run as they stand: only the name of the
- * bucket is another, and where the bucket is comes from the runner's environment. Not run are the examples that
- * need what this machine cannot have: other operating systems, GitHub's API, PyPI, or Pythons of setup-python.
+ * bucket is another, where it is comes from the runner's environment, and jobs run one at a time. Every system
+ * and every Python is this machine's. Not run are nightly.yml and release.yml, which need GitHub's API and PyPI.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import {
 } from '../stand-ins/act.ts';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { ROOT } from '../stand-ins/runner.ts';
-import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeWheel, type WheelRecipe, wheelBytes } from '../stand-ins/wheels.ts';
 
 const WHEEL = 'lattice-1.0-py3-none-any.whl';
 let bucket: TestBucket;
@@ -63,6 +63,14 @@ function run(repository: Repository, given: Given = {}): Promise<WorkflowRun> {
   };
   const vars = { WHEEL_ROLE: 'a-role', PULL_REQUEST_ROLE: 'a-role', WHEEL_READER_ROLE: 'a-role' };
   return repository.run('ci.yml', { ...given, env, vars });
+}
+
+/** The event of a pull request from a branch of `repository`. */
+function pullRequest(repository: string, labels: readonly string[] = []): Given {
+  const head = { ref: 'topic', repo: { full_name: repository } };
+  const base = { ref: 'main', repo: { full_name: 'octo/demo' } };
+  const pull_request = { number: 12, head, base, labels: labels.map((name) => ({ name })) };
+  return { event: 'pull_request', payload: { number: 12, pull_request } };
 }
 
 /** What all steps of a job printed. */
@@ -136,18 +144,6 @@ describe('examples/docs-only.yml', () => {
 });
 
 describe('examples/fork.yml', () => {
-  const pullRequest = (repository: string) => ({
-    event: 'pull_request',
-    payload: {
-      number: 12,
-      pull_request: {
-        number: 12,
-        head: { ref: 'topic', repo: { full_name: repository } },
-        base: { ref: 'main', repo: { full_name: 'octo/demo' } },
-      },
-    },
-  });
-
   test('a pull request from a fork builds what is not stored, and stores nothing', async () => {
     await using repository = await repositoryWith(await example('fork.yml'));
     const done = await run(repository, pullRequest('somebody/demo'));
@@ -171,9 +167,44 @@ describe('examples/fork.yml', () => {
   });
 });
 
+describe('examples/matrix.yml', () => {
+  const identifiers = {
+    'linux-x86_64-cp310': 'cp310-manylinux_x86_64',
+    'linux-x86_64-cp311': 'cp311-manylinux_x86_64',
+    'linux-x86_64-cp312': 'cp312-manylinux_x86_64',
+    'linux-x86_64-cp313': 'cp313-manylinux_x86_64',
+    'linux-aarch64-cp312': 'cp312-manylinux_aarch64',
+    'macos-arm64-cp312': 'cp312-macosx_arm64',
+  };
+  const builds = (targets: readonly string[]) =>
+    Object.fromEntries(targets.map((target) => [`build (${target})`, 'success']));
+
+  test('a pull request builds one target, once unless a label asks; main then builds the other five', async () => {
+    await using repository = await repositoryWith(await example('matrix.yml'));
+    const one = builds(['linux-x86_64-cp312']);
+    const first = await run(repository, pullRequest('octo/demo'));
+    expectJobs(first, { plan: 'success', ...one, test: 'success' });
+    const second = await run(repository, { ...pullRequest('octo/demo'), runId: '8' });
+    expectJobs(second, { plan: 'success', test: 'success' });
+    const labelled = await run(repository, { ...pullRequest('octo/demo', ['rebuild']), runId: '9' });
+    expectJobs(labelled, { plan: 'success', ...one, test: 'success' });
+    expect(labelled.jobs.test!.steps.wheel?.outputs['run-id']).toBe('9');
+
+    const others = Object.keys(identifiers).filter((target) => target !== 'linux-x86_64-cp312');
+    const main = await run(repository, { runId: '10' });
+    expectJobs(main, { plan: 'success', ...builds(others), test: 'success' });
+    for (const [target, identifier] of Object.entries(identifiers)) {
+      const log = logsOf(others.includes(target) ? main : first, `build (${target})`);
+      expect(log).toContain(`asked for ${identifier}\n`);
+    }
+    expect(main.jobs.test!.steps.wheel?.outputs['run-id']).toBe('9');
+    expect(logsOf(main, 'test')).toContain('tested 12');
+  });
+});
+
 describe('examples/dependent-wheels.yml', () => {
   test('each job builds against the wheels of the jobs before it, whatever an index offers', async () => {
-    const backend = await readFile(join(ROOT, '__tests__/fixtures/dependent/backend.py'), 'utf8');
+    const backend = await readFile(join(ROOT, '__tests__/fixtures/project/backend.py'), 'utf8');
     const needs = { libucxx: [], ucxx: ['libucxx'], 'distributed-ucxx': ['libucxx', 'ucxx'] };
     const files = Object.entries(needs).flatMap(([name, requires]) => [
       [`${name}/backend.py`, backend],
@@ -187,14 +218,12 @@ describe('examples/dependent-wheels.yml', () => {
       Object.fromEntries(files),
     );
     await makeWheel(index, 'libucxx-9.0-py3-none-any.whl');
-    // Build environments of their own, as pip makes them unless told otherwise, with constraints as from pip 26.2 on.
-    const done = await run(repository, {
-      env: { PIP_NO_BUILD_ISOLATION: '1', PIP_USE_FEATURE: 'build-constraint', PIP_TARGET: '' },
-    });
+    // Constraints as from pip 26.2 on; a folder for all installations would take those of the builds as well.
+    const done = await run(repository, { env: { PIP_USE_FEATURE: 'build-constraint', PIP_TARGET: '' } });
     expectJobs(done, { libucxx: 'success', ucxx: 'success', 'distributed-ucxx': 'success' });
     const folder = `builds/${repository.commit}/7_1`;
     const contents = unzipSync(await bucket.get(`${folder}/ucxx/ucxx-1.0-py3-none-any.whl`));
-    expect(strFromU8(contents['ucxx/__init__.py']!)).toContain("BUILT_WITH = {'libucxx': '1.0'}");
+    expect(strFromU8(contents['ucxx/built_with.py']!)).toBe("VERSIONS = {'libucxx': '1.0'}\n");
     const last = 'distributed-ucxx/distributed_ucxx-1.0-py3-none-any.whl';
     expect(await bucket.keys(folder)).toContain(`${folder}/${last}`);
   });
@@ -210,5 +239,50 @@ describe('examples/old-layout.yml', () => {
     expectJobs(done, { use: 'success' });
     expect(done.jobs.use!.steps.wheel?.outputs['wheel-name']).toBe(WHEEL);
     expect(logsOf(done, 'use')).toContain('Successfully installed lattice-1.0');
+  });
+});
+
+describe('examples/benchmark.yml', () => {
+  const wheel = (commit: string) => `builds/${commit}/5_1/linux-x86_64-cp312/${WHEEL}`;
+  const files = { 'benchmarks/run.py': 'import lattice\nprint(lattice.VERSION, "measured")\n' };
+
+  test('installs the wheel of the commit that is asked for, or of the push', async () => {
+    await using repository = await repositoryWith(await example('benchmark.yml'), files);
+    const asked = 'd'.repeat(40);
+    for (const commit of [asked, repository.commit]) await bucket.put(wheel(commit), wheelBytes(WHEEL));
+    const dispatch = { event: 'workflow_dispatch', payload: { inputs: { commit: asked } } };
+    for (const [given, commit] of [
+      [dispatch, asked],
+      [{}, repository.commit],
+    ] as const) {
+      const done = await run(repository, given);
+      expectJobs(done, { benchmark: 'success' });
+      expect(done.jobs.benchmark!.steps.wheel?.outputs['wheel-key']).toBe(wheel(commit));
+      expect(logsOf(done, 'benchmark')).toContain('1.0 measured');
+    }
+  });
+});
+
+describe('examples/test-other-pythons.yml', () => {
+  test('each job installs the wheel that its interpreter takes', async () => {
+    await using repository = await repositoryWith(await example('test-other-pythons.yml'));
+    const recipe: WheelRecipe = {
+      files: {
+        'lattice/__init__.py': strToU8('def points(width, height):\n    return range(width * height)\n'),
+      },
+      metadata: ['Provides-Extra: test', 'Requires-Dist: pytest; extra == "test"'],
+    };
+    for (const name of ['lattice-1.0-cp27-none-any.whl', WHEEL]) {
+      const bytes = wheelBytes(name, recipe);
+      await bucket.put(`builds/${repository.commit}/5_1/${name.split('-')[2]}/${name}`, bytes);
+    }
+    const done = await run(repository, { event: 'workflow_call' });
+    const systems = ['ubuntu', 'macos', 'windows'];
+    const jobs = systems.flatMap((os) => ['3.10', '3.12', '3.14'].map((v) => `test (${os}-latest, ${v})`));
+    expectJobs(done, Object.fromEntries(jobs.map((name) => [name, 'success'])));
+    for (const name of jobs) {
+      expect(done.jobs[name]!.steps.wheel?.outputs['wheel-name']).toBe(WHEEL);
+      expect(logsOf(done, name)).toContain('tested 12');
+    }
   });
 });

@@ -75,10 +75,15 @@ export interface StepRun {
 }
 
 const FIXTURES = join(ROOT, '__tests__/fixtures');
+/** Jobs share act's table of local repositories without a lock; those of one matrix heed only `max-parallel`. */
+const ONE_JOB_AT_A_TIME = ['--concurrent-jobs', '1'];
+/** All of them are this machine. */
+const SYSTEMS = ['ubuntu-latest', 'ubuntu-24.04-arm', 'macos-latest', 'windows-latest', 'self-hosted'];
 /** What stands for the actions of others. */
 const OTHERS = {
   'aws-actions/configure-aws-credentials@v6': join(FIXTURES, 'actions/configure-aws-credentials'),
   'actions/setup-python@v6': join(FIXTURES, 'actions/setup-python'),
+  'pypa/cibuildwheel@v3.3': join(FIXTURES, 'actions/cibuildwheel'),
 };
 
 /** Makes a repository of the project, the built actions and all workflows of `fixtures/workflows`. */
@@ -93,7 +98,7 @@ export function makeRepository(): Promise<Repository> {
 /**
  * Makes a repository as our users have it: the project and one workflow, `ci.yml`, which names these actions by
  * `org/wheel-store-action@v1`. Actions of others are stand-ins; that for configure-aws-credentials hands on the
- * keys in TEST_KEY_ID and TEST_SECRET.
+ * keys in TEST_KEY_ID and TEST_SECRET. The jobs run one at a time.
  *
  * @param files - more files, by their paths
  */
@@ -103,13 +108,13 @@ export function makeUsersRepository(
 ): Promise<Repository> {
   return makeCommitted(async (folder, home) => {
     await copyActions(join(home, 'actions'));
-    for (const [path, content] of Object.entries({ '.github/workflows/ci.yml': workflow, ...files })) {
+    const ci = workflow.replaceAll(/^( +)strategy:$/gm, '$&\n$1  max-parallel: 1');
+    for (const [path, content] of Object.entries({ '.github/workflows/ci.yml': ci, ...files })) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), content);
     }
     const actions = { 'org/wheel-store-action@v1': join(home, 'actions'), ...OTHERS };
-    // Jobs share act's table of these without a lock.
-    return ['--concurrent-jobs', '1', ...repeated('--local-repository', actions)];
+    return [...ONE_JOB_AT_A_TIME, ...repeated('--local-repository', actions)];
   });
 }
 
@@ -193,7 +198,7 @@ function actArguments(own: string, workflow: string, given: Given): string[] {
     given.event ?? 'push',
     ...['--workflows', `.github/workflows/${workflow}`],
     ...['--eventpath', join(own, 'event.json')],
-    ...['--platform', 'ubuntu-latest=-self-hosted'],
+    ...SYSTEMS.flatMap((system) => ['--platform', `${system}=-self-hosted`]),
     ...['--action-cache-path', join(own, 'runner')],
     ...['--container-daemon-socket', '-'],
     '--no-cache-server',
@@ -210,7 +215,7 @@ function repeated(option: string, values: Readonly<Record<string, string>> = {})
 
 /**
  * Nothing of the machine's own configuration. What pip installs lies where `python` and PATH find it, as on
- * GitHub's runner, but belongs to the run; there is no index, and builds take their setuptools from the tools.
+ * GitHub's runner, but belongs to the run; there is no index.
  */
 function runnerEnvironment(own: string): NodeJS.ProcessEnv {
   const site = join(own, 'site-packages');
@@ -224,8 +229,6 @@ function runnerEnvironment(own: string): NodeJS.ProcessEnv {
     PYTHONPATH: site,
     PIP_TARGET: site,
     PIP_NO_INDEX: '1',
-    // pip reads this one the other way round.
-    PIP_NO_BUILD_ISOLATION: '0',
     PIP_DISABLE_PIP_VERSION_CHECK: '1',
     PIP_NO_CACHE_DIR: '1',
   };
