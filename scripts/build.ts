@@ -21,6 +21,24 @@ const withoutOidc: Plugin = {
   },
 };
 
+/**
+ * `@actions/github` imports undici for its proxies, where ours go through Node's own agents (src/actions/github.ts),
+ * and a method for every request of GitHub's API, of which we send four by their routes: 500 KB.
+ */
+const withoutUnusedOfGitHub: Plugin = {
+  name: 'without-unused-of-github',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^(undici|@octokit\/plugin-rest-endpoint-methods)$/ }, ({ path }) => ({
+      path,
+      namespace: 'unused',
+    }));
+    onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
+      contents:
+        'export const fetch = globalThis.fetch; export class ProxyAgent {} export const restEndpointMethods = () => ({});',
+    }));
+  },
+};
+
 const outdir = process.argv[2] ?? 'dist';
 await rm(outdir, { recursive: true, force: true });
 const { metafile } = await build({
@@ -41,7 +59,7 @@ const { metafile } = await build({
     // CommonJS packages in an ES module ask for Node's own modules through `require`.
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
-  plugins: [withoutOidc],
+  plugins: [withoutOidc, withoutUnusedOfGitHub],
 });
 await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf(metafile));
 const sizes = Object.values(metafile.outputs).map(({ bytes }) => bytes);

@@ -92,8 +92,8 @@ function newestFirst(a: Group, b: Group): number {
   return compareDecimals(b.run, a.run) || compareDecimals(b.attempt, a.attempt);
 }
 
-/** Canonical decimals of any length, '' before all of them. */
-function compareDecimals(a: string, b: string): number {
+/** Orders canonical decimals of any length, '' before all of them; negative when `a` comes first. */
+export function compareDecimals(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 

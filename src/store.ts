@@ -89,6 +89,7 @@ async function put(
   );
   const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
   await handOver(bucket, inputs, placed.wheel, false, hasIndex);
+  await comment(bucket, inputs, signal);
 }
 
 /** The build was skipped, if the commit has a wheel; if it has none, the build forgot to leave one. */
@@ -113,6 +114,7 @@ async function handOut(
   }
   say(`There is ${none}: the build was skipped. Handing out ${describeWheel(stored, inputs)}.`);
   await handOver(bucket, inputs, stored, true, hasIndex);
+  await comment(bucket, inputs, signal);
 }
 
 async function handOver(
@@ -148,6 +150,27 @@ async function updateIndex(
     const { message, title } = error instanceof WheelStoreError ? error : (signal.reason as WheelStoreError);
     warn(`The wheel is stored, but the commit's index page could not be updated. ${message}`, title);
     return false;
+  }
+}
+
+/** The wheel is stored by now; a comment that cannot be written is no reason to fail. */
+async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal): Promise<void> {
+  if (inputs.comment === undefined) return;
+  const { pullRequest } = inputs.comment;
+  if (pullRequest === undefined) {
+    say("No comment: this run is of no pull request, and the input 'pull-request' names none.");
+    return;
+  }
+  try {
+    // Only who asks for a comment pays for GitHub's client.
+    const { commentOnPullRequest } = await import('./actions/pull-request.ts');
+    await commentOnPullRequest(bucket, inputs, inputs.comment, pullRequest, signal);
+  } catch (error) {
+    const { message, title = 'Comment refused' } = error as Partial<WheelStoreError>;
+    warn(
+      `The wheel is stored, but the comment on pull request #${pullRequest} was not updated. ${message}`,
+      title,
+    );
   }
 }
 

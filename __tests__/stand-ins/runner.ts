@@ -45,6 +45,9 @@ export interface StepResult {
   readonly warnings: readonly string[];
 }
 
+/** The token that a job has from GitHub (`github.token`), in the form of an app's installation token. */
+export const JOB_TOKEN = 'ghs_tokenOfThisJob';
+
 const FOLDERS: Record<ActionName, string> = { store: '.', find: 'find', fetch: 'fetch' };
 /** Node 24, whatever Node runs the tests. */
 export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
@@ -111,9 +114,9 @@ function environment(
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
-/** The only expression in our manifests' defaults. */
+/** The only expressions in our manifests' defaults. */
 function evaluate(text: string, env: Record<string, string | undefined>): string {
-  return text.replace('${{ github.sha }}', env.GITHUB_SHA ?? '');
+  return text.replace('${{ github.sha }}', env.GITHUB_SHA ?? '').replace('${{ github.token }}', JOB_TOKEN);
 }
 
 async function spawned(

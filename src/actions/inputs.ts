@@ -1,9 +1,9 @@
 /** Reads and checks everything that comes from outside, once, into one read-only object per action. */
-import { readFileSync } from 'node:fs';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
 import type { Scope } from '../lookup.ts';
+import { isForkPullRequest, originOf, pullRequestOf, readEvent } from './event.ts';
 import {
   badInput,
   readBoolean,
@@ -13,6 +13,7 @@ import {
   readNumber,
   readPathStyle,
   readPresign,
+  readPullRequest,
   readRegion,
   readTarget,
   readTargets,
@@ -47,6 +48,24 @@ export interface StoreInputs extends CommonInputs {
   readonly index: boolean;
   /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; empty outside GitHub. */
   readonly eventPath: string;
+  /** undefined: no comment is asked for. */
+  readonly comment: CommentInputs | undefined;
+}
+
+/** What a comment on the pull request is made with. */
+export interface CommentInputs {
+  /** Masked in the log. Empty where a secret was withheld. */
+  readonly token: string;
+  /** `https://api.github.com`, or an Enterprise Server's `…/api/v3`. */
+  readonly apiUrl: string;
+  /** undefined: neither the input nor the event names one. */
+  readonly pullRequest: number | undefined;
+  /** Whether the run is of a pull request whose head is in a fork, so that its token may only read. */
+  readonly isFork: boolean;
+  /** The run and attempt by which comments are older or newer. */
+  readonly origin: { readonly run: string; readonly attempt: string };
+  /** `owner/name/.github/workflows/file.yml`, or the workflow's name. */
+  readonly workflow: string;
 }
 
 /** What `find` and `fetch` are told of what to look up. */
@@ -76,12 +95,14 @@ export interface FetchInputs extends LookUpInputs {
 
 /** @throws WheelStoreError that names the input or variable that is wrong */
 export function readStoreInputs(): StoreInputs {
+  const common = readCommonInputs();
   return {
-    ...readCommonInputs(),
+    ...common,
     target: readTarget(),
     path: core.getInput('path') || 'dist',
     index: readBoolean('index', true),
     eventPath: process.env.GITHUB_EVENT_PATH ?? '',
+    comment: readCommentInputs(process.env, common),
   };
 }
 
@@ -100,6 +121,25 @@ export function readFetchInputs(): FetchInputs {
     ...readLookUpInputs(),
     path: core.getInput('path') || 'dist',
     onMissing: readChoice('on-missing', ['fail', 'ignore']),
+  };
+}
+
+function readCommentInputs(
+  env: NodeJS.ProcessEnv,
+  { run, attempt, repository }: CommonInputs,
+): CommentInputs | undefined {
+  const given = readPullRequest();
+  if (!readBoolean('comment', false)) return undefined;
+  const token = core.getInput('token');
+  if (token !== '') core.setSecret(token);
+  const event = readEvent(env);
+  return {
+    token,
+    apiUrl: env.GITHUB_API_URL || 'https://api.github.com',
+    pullRequest: given ?? pullRequestOf(event),
+    isFork: isForkPullRequest(env.GITHUB_EVENT_NAME, event, repository),
+    origin: originOf(event) ?? { run, attempt },
+    workflow: (env.GITHUB_WORKFLOW_REF ?? '').split('@')[0] || (env.GITHUB_WORKFLOW ?? ''),
   };
 }
 
@@ -157,7 +197,7 @@ function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
     presignSeconds,
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
     proxy: proxyVariables(env),
-    credentialsRemedy: isForkPullRequest(env)
+    credentialsRemedy: isForkPullRequest(env.GITHUB_EVENT_NAME, readEvent(env), env.GITHUB_REPOSITORY)
       ? 'This run is of a pull request from a fork, and GitHub gives those no credentials: read a public bucket with no-sign-request: true, or run this step only where github.event.pull_request.head.repo.fork is false.'
       : 'Run aws-actions/configure-aws-credentials before this step (with permissions: id-token: write), or set no-sign-request: true to read a public bucket.',
   };
@@ -166,16 +206,4 @@ function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
 function proxyVariables(env: NodeJS.ProcessEnv): Record<string, string | undefined> {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
   return Object.fromEntries(names.map((name) => [name, env[name]]));
-}
-
-/** GitHub withholds secrets and OIDC tokens from runs of pull requests whose head is in a fork. */
-function isForkPullRequest(env: NodeJS.ProcessEnv): boolean {
-  if (!/^pull_request(?!_target)/.test(env.GITHUB_EVENT_NAME ?? '')) return false;
-  try {
-    const event = JSON.parse(readFileSync(env.GITHUB_EVENT_PATH ?? '', 'utf8'));
-    const head: unknown = event?.pull_request?.head?.repo?.full_name;
-    return head !== env.GITHUB_REPOSITORY;
-  } catch {
-    return false;
-  }
 }

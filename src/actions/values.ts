@@ -78,6 +78,23 @@ export function readWait(): number {
 }
 
 /**
+ * The number of a pull request; undefined when the input is empty.
+ *
+ * @throws WheelStoreError
+ */
+export function readPullRequest(): number | undefined {
+  const text = core.getInput('pull-request');
+  if (text === '') return undefined;
+  if (/^[1-9][0-9]{0,9}$/.test(text)) return Number(text);
+  throw badInput(
+    'pull-request',
+    text,
+    'is not the number of a pull request',
+    'Write the number alone, such as pull-request: 123, or leave it empty for the one that the event is about.',
+  );
+}
+
+/**
  * A decimal number that the runner sets.
  *
  * @throws WheelStoreError that names the variable

@@ -1,0 +1,253 @@
+/**
+ * Keeps one comment on the pull request, however many jobs of a matrix write at once. GitHub has no conditional
+ * writes for comments, so the store is the source: each job reads the comment, lists what is stored, writes all
+ * of it, and looks again. Whoever wrote last has looked after everybody else's write.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bucket } from '../bucket/client.ts';
+import { listObjects } from '../bucket/objects.ts';
+import { plainUrl } from '../bucket/url.ts';
+import { WheelStoreError } from '../errors.ts';
+import { commitFolder, indexKey } from '../layout.ts';
+import { rank } from '../lookup.ts';
+import {
+  type CommentContent,
+  type Decision,
+  decide,
+  keyOf,
+  type MarkedComment,
+  readMarker,
+  type Stamp,
+} from './comment.ts';
+import { type GitHub, openGitHub, pauseAfter, refusalIn } from './github.ts';
+import type { CommentInputs, StoreInputs } from './inputs.ts';
+import { say, trace } from './log.ts';
+import { explain } from './refusals.ts';
+
+/** A pull request and who speaks to it. */
+interface Thread {
+  readonly github: GitHub;
+  readonly at: { readonly owner: string; readonly repo: string; readonly issue_number: number };
+  /** Asked for when a comment by a person carries our marker; undefined: an app, whose token has no person. */
+  readonly login: () => Promise<string | undefined>;
+}
+
+/** What is to be done when nothing is in the way any more. */
+type Write = Exclude<Decision, { kind: 'done' | 'leave' }>;
+
+const MOST_ROUNDS = 40;
+const LONGEST_JITTER_MS = 2_000;
+/**
+ * After an older commit's comment was replaced: a job of that run that had read before may still write after, and
+ * sees nothing amiss. Longer than a write takes.
+ */
+const SETTLING_MS = 2_000;
+
+/**
+ * Brings the comment up to date.
+ *
+ * @param pullRequest - its number
+ * @throws WheelStoreError when GitHub or the store refuses; the reason of `signal` when that is aborted
+ */
+export async function commentOnPullRequest(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  comment: CommentInputs,
+  pullRequest: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const [owner = '', repo = ''] = inputs.repository.split('/');
+  checkAccess(comment, owner, repo);
+  const github = openGitHub({ ...comment, proxy: inputs.bucket.proxy }, signal);
+  const thread = { github, at: { owner, repo, issue_number: pullRequest }, login: askOnce(github) };
+  try {
+    await converge(bucket, inputs, comment, thread, signal);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw explain(error, { ...comment, pullRequest, repository: inputs.repository });
+  }
+}
+
+async function converge(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  comment: CommentInputs,
+  thread: Thread,
+  signal: AbortSignal,
+): Promise<void> {
+  const stamp: Stamp = { ...comment.origin, commit: inputs.place.commit };
+  const key = keyOf({
+    endpoint: bucket.customEndpoint ?? '',
+    bucket: inputs.bucket.name,
+    prefix: inputs.place.prefix,
+    workflow: comment.workflow,
+  });
+  const by = randomUUID();
+  let failures = 0;
+  let written = '';
+  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+    const found = await findComments(thread, key);
+    const content = await readContent(bucket, inputs, signal);
+    const decision = decide(found, { key, stamp, by, content });
+    if (decision.kind === 'done' || decision.kind === 'leave')
+      return report(decision, thread, stamp, written);
+    try {
+      written = (await write(thread, decision)) || written;
+      failures = 0;
+      if (decision.kind === 'update' && decision.replaces) await delay(SETTLING_MS, undefined, { signal });
+      else if (round > 1) await delay(jitter(round), undefined, { signal });
+    } catch (error) {
+      failures += 1;
+      await pauseAfterWrite(error, decision, failures, signal);
+    }
+  }
+  throw new WheelStoreError({
+    title: 'Comment contended',
+    reason: `The comment was changed by others in each of ${MOST_ROUNDS} rounds.`,
+    remedy: 'The next store of this commit updates it; or find out what else edits that comment.',
+  });
+}
+
+/** What was deleted since it was read is gone; anything else may be worth another look, or not. */
+async function pauseAfterWrite(
+  error: unknown,
+  { kind }: Write,
+  failures: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const isGone = kind !== 'create' && refusalIn(error).status === 404;
+  if (isGone && failures === 1) return;
+  await pauseAfter(error, failures, signal);
+}
+
+function jitter(round: number): number {
+  return Math.random() * Math.min(50 * 2 ** round, LONGEST_JITTER_MS);
+}
+
+/** All pages, because ours may be on any of them. */
+async function findComments({ github, at, login }: Thread, key: string): Promise<MarkedComment[]> {
+  const all = await github.paginate('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', {
+    ...at,
+    per_page: 100,
+  });
+  const found: MarkedComment[] = [];
+  for (const { id, body = '', user } of all) {
+    const marker = readMarker(body);
+    if (marker?.key !== key) continue;
+    // Anybody can write the marker into a comment of their own.
+    if (user?.type === 'Bot' || (user !== null && user.login === (await login())))
+      found.push({ id, body, marker });
+  }
+  return found;
+}
+
+function askOnce(github: GitHub): () => Promise<string | undefined> {
+  let answer: Promise<string | undefined> | undefined;
+  return () => {
+    answer ??= github.request('GET /user').then(
+      ({ data }) => data.login,
+      (error: unknown) => {
+        const { status } = refusalIn(error);
+        // An app's token, such as the job's own, speaks for no person.
+        if (status === 401 || status === 403 || status === 404) return undefined;
+        throw error;
+      },
+    );
+    return answer;
+  };
+}
+
+async function readContent(
+  bucket: Bucket,
+  { place }: StoreInputs,
+  signal: AbortSignal,
+): Promise<CommentContent> {
+  const objects = await listObjects(bucket, commitFolder(place), { signal });
+  const { byTarget } = rank(objects, { place, targets: '*', scope: 'commit', run: '', attempt: '' });
+  const wheels = [...byTarget.values()].flatMap(([newest = []]) => newest);
+  const hasIndex = objects.some(({ key }) => key === indexKey(place));
+  return {
+    entries: await Promise.all(
+      wheels.map(async ({ target, name, key, size }) => ({
+        target,
+        filename: name.filename,
+        url: await plainUrl(bucket, key),
+        size,
+      })),
+    ),
+    indexUrl: hasIndex ? await plainUrl(bucket, indexKey(place)) : '',
+  };
+}
+
+/** @returns where the comment is; empty when one was taken away */
+async function write({ github, at }: Thread, decision: Write): Promise<string> {
+  trace(`Comment: ${decision.kind}.`);
+  switch (decision.kind) {
+    case 'create': {
+      const { body } = decision;
+      const { data } = await github.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
+        ...at,
+        body,
+      });
+      return data.html_url;
+    }
+    case 'update': {
+      const { id, body } = decision;
+      const { data } = await github.request('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', {
+        owner: at.owner,
+        repo: at.repo,
+        comment_id: id,
+        body,
+      });
+      return data.html_url;
+    }
+    case 'remove':
+      await github.request('DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}', {
+        owner: at.owner,
+        repo: at.repo,
+        comment_id: decision.id,
+      });
+      return '';
+  }
+}
+
+function report(
+  decision: Exclude<Decision, Write>,
+  { at }: Thread,
+  { run, commit }: Stamp,
+  written: string,
+): void {
+  const which = `pull request #${at.issue_number}`;
+  if (decision.kind === 'done') {
+    say(written === '' ? `The comment on ${which} shows this already.` : `Commented on ${which}: ${written}`);
+    return;
+  }
+  const { shown } = decision;
+  say(
+    shown.run === run
+      ? `The comment on ${which} was left as it is: this run has already written commit ${shown.commit} there, and ${commit} is another. Give all jobs of a workflow the same 'commit'.`
+      : `The comment on ${which} was left as it is: it shows commit ${shown.commit} of run ${shown.run}, which is newer than run ${run}.`,
+  );
+}
+
+function checkAccess({ token, apiUrl }: CommentInputs, owner: string, repo: string): void {
+  if (token === '') {
+    throw new WheelStoreError({
+      title: 'Comment not allowed',
+      reason: "The input 'token' is empty, as a secret is in runs of pull requests from forks.",
+      remedy: "Leave 'token' out to comment with the job's own, or give a token that the run has.",
+    });
+  }
+  if (
+    !/^https?:$/.test(URL.parse(apiUrl)?.protocol ?? '') ||
+    !/^[\w.-]+$/.test(owner) ||
+    !/^[\w.-]+$/.test(repo)
+  ) {
+    throw new WheelStoreError({
+      title: 'GitHub not reached',
+      reason: 'GITHUB_API_URL or GITHUB_REPOSITORY does not name an API and a repository.',
+      remedy: "GitHub's runner sets both; on another runner, set them in the env of the job.",
+    });
+  }
+}

@@ -1,0 +1,86 @@
+/** Turns what GitHub's API refuses into one sentence of cause and one of remedy. */
+import { type Problem, WheelStoreError } from '../errors.ts';
+import { type Refusal, refusalIn } from './github.ts';
+
+/** What the request was for. */
+export interface CommentPurpose {
+  readonly repository: string;
+  readonly pullRequest: number;
+  readonly isFork: boolean;
+  readonly apiUrl: string;
+}
+
+/** @returns the error to throw: `error` itself when it is already explained */
+export function explain(error: unknown, purpose: CommentPurpose): WheelStoreError {
+  if (error instanceof WheelStoreError) return error;
+  return new WheelStoreError(problemOf(refusalIn(error), purpose), { cause: error });
+}
+
+function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
+  const { status, headers, words } = refusal;
+  const which = `#${purpose.pullRequest} of ${purpose.repository}`;
+  if (status === undefined) {
+    return {
+      title: 'GitHub not reached',
+      reason: `No connection to ${hostOf(purpose.apiUrl)}: ${words}`,
+      remedy: 'Check the network and the proxy settings of the runner.',
+    };
+  }
+  if (status === 403 && /locked/i.test(words)) {
+    return {
+      title: 'Comment refused',
+      reason: `The conversation of pull request ${which} is locked.`,
+      remedy: 'Unlock it, or leave the comment out.',
+    };
+  }
+  if (isLimit(refusal)) {
+    return {
+      title: 'Comment refused',
+      reason: `GitHub takes no more requests for a while (${status}: ${words}).`,
+      remedy: 'Run the job again later; of a large matrix, let one job comment after all others.',
+    };
+  }
+  if (status === 401 || status === 403) return notAllowed(refusal, purpose, which);
+  if (status === 404) {
+    return {
+      title: 'Comment not allowed',
+      reason: `GitHub shows this token no pull request ${which}.`,
+      remedy: `Check the number. ${remedyOf(purpose, headers)}`,
+    };
+  }
+  return {
+    title: 'Comment refused',
+    reason: `GitHub refused the comment on pull request ${which} (${status}: ${words}).`,
+    remedy:
+      status >= 500
+        ? 'Run the job again in a few minutes.'
+        : "Follow GitHub's words, or leave the comment out.",
+  };
+}
+
+function isLimit({ status, headers, words }: Refusal): boolean {
+  return (
+    status === 429 || (status === 403 && (/rate limit/i.test(words) || headers['retry-after'] !== undefined))
+  );
+}
+
+function notAllowed({ status, headers, words }: Refusal, purpose: CommentPurpose, which: string): Problem {
+  return {
+    title: 'Comment not allowed',
+    reason: `The token may not comment on pull request ${which} (${status}: ${words}).`,
+    remedy: remedyOf(purpose, headers),
+  };
+}
+
+function remedyOf({ isFork }: CommentPurpose, headers: Refusal['headers']): string {
+  if (isFork) {
+    return "In runs of pull requests from forks GitHub's token may only read: comment from a workflow that starts on workflow_run, with the number in 'pull-request'.";
+  }
+  const accepted = headers['x-accepted-github-permissions'];
+  const hint = accepted === undefined ? '' : ` (GitHub asks for ${accepted})`;
+  return `Give the job 'permissions: pull-requests: write' beside those it has${hint}.`;
+}
+
+function hostOf(apiUrl: string): string {
+  return URL.parse(apiUrl)?.host ?? 'the API';
+}
