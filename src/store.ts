@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { warnOfOtherCommit, warnOfOtherVersion } from './actions/commits.ts';
 import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
 import { warnOfLeftOver } from './actions/left-over.ts';
-import { describeWheel, readableSize, say, warn } from './actions/log.ts';
+import { describeWheel, readableSize, say, trace, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
@@ -166,9 +166,13 @@ async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal)
     const { commentOnPullRequest } = await import('./actions/pull-request.ts');
     await commentOnPullRequest(bucket, inputs, inputs.comment, pullRequest, signal);
   } catch (error) {
-    const { message, title = 'Comment refused' } = error as Partial<WheelStoreError>;
+    const [title, reason] =
+      error instanceof WheelStoreError
+        ? [error.title, error.message]
+        : ['Defect in wheel-store-action', `${error} Please report this with the lines of the debug log.`];
+    trace(String((error as Error).stack));
     warn(
-      `The wheel is stored, but the comment on pull request #${pullRequest} was not updated. ${message}`,
+      `The wheel is stored, but the comment on pull request #${pullRequest} was not updated. ${reason}`,
       title,
     );
   }

@@ -4,7 +4,8 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { getOctokit } from '@actions/github';
+import type { getOctokit } from '@actions/github';
+import { WheelStoreError } from '../errors.ts';
 import { trace } from './log.ts';
 
 /** How to reach the API. */
@@ -18,51 +19,87 @@ export interface GitHubAccess {
 /** The client, as `@actions/github` makes it. */
 export type GitHub = ReturnType<typeof getOctokit>;
 
+/** How long a step waits for GitHub, all its waits together; a job should not be paid for longer ones. */
+export interface Patience {
+  /** Ends requests and waits. */
+  readonly signal: AbortSignal;
+  leftMs: number;
+}
+
+/** As much patience as a comment is worth. */
+export function patienceUntil(signal: AbortSignal): Patience {
+  return { signal, leftMs: 90_000 };
+}
+
 /** Tries per request, the first included. */
-export const MOST_TRIES = 4;
-/** The longest time that an answer may ask us to wait; a job should not be paid for longer ones. */
-const LONGEST_PAUSE_MS = 60_000;
+const MOST_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
+const PAUSE_AT_LIMIT_MS = 60_000;
 /** How long a connection may stay silent. */
 const SILENCE_TIMEOUT_MS = 20_000;
 const MOST_REDIRECTS = 3;
+/** Said with every request, so that answers keep their form when GitHub's next version comes. */
+const API_VERSION = '2022-11-28';
 
 /**
  * Opens a client. Reads are tried again where that may help; writes are not, because whoever writes looks first.
- *
- * @param signal - ends requests and waits
+ * The library is loaded here, by nobody else, because reading the URL of the API is the first thing it does.
  */
-export function openGitHub({ apiUrl, token, proxy }: GitHubAccess, signal: AbortSignal): GitHub {
-  const client = getOctokit(token, {
-    baseUrl: apiUrl.replace(/\/+$/, ''),
+export async function openGitHub(access: GitHubAccess, patience: Patience): Promise<GitHub> {
+  const { getOctokit } = await import('@actions/github');
+  const client = getOctokit(access.token, {
+    baseUrl: access.apiUrl.replace(/\/+$/, ''),
     userAgent: 'wheel-store-action',
-    request: { fetch: fetchThrough(proxy), signal },
+    request: { fetch: fetchThrough(access.proxy), signal: patience.signal },
     log: { debug: trace, info: trace, warn: trace, error: trace },
   });
   client.hook.wrap('request', async (send, options) => {
-    if (options.method !== 'GET') return send(options);
+    options.headers['x-github-api-version'] = API_VERSION;
     for (let tried = 1; ; tried += 1) {
       try {
-        return await send(options);
+        return checked(await send(options), access.apiUrl);
       } catch (error) {
-        await pauseAfter(error, tried, signal);
+        if (options.method !== 'GET') throw error;
+        await pauseAfter(error, tried, patience);
       }
     }
   });
   return client;
 }
 
+/** Octokit takes text for an answer where JSON is due. */
+function checked<Answer extends { readonly status: number; readonly data: unknown }>(
+  answer: Answer,
+  apiUrl: string,
+): Answer {
+  if (answer.status === 204 || typeof answer.data === 'object') return answer;
+  throw new WheelStoreError({
+    title: 'Not a GitHub answer',
+    reason: `What answers at ${URL.parse(apiUrl)?.host} is not GitHub's API, but perhaps a sign-in page.`,
+    remedy: 'Check GITHUB_API_URL and what stands between the runner and GitHub.',
+  });
+}
+
 /**
  * Waits as long as the answer or the number of tries says.
  *
+ * @param tried - 1 after the first try
  * @throws the error itself where another try is of no use
  */
-export async function pauseAfter(error: unknown, tried: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const pause = pauseFor(refusalIn(error), tried, Date.now());
-  if (pause === undefined || tried >= MOST_TRIES) throw error;
-  trace(`GitHub: ${(error as Error).message} Trying again in ${pause} ms.`);
-  await delay(pause, undefined, { signal });
+export async function pauseAfter(error: unknown, tried: number, patience: Patience): Promise<void> {
+  patience.signal.throwIfAborted();
+  const pause = isHttpError(error) ? pauseFor(refusalIn(error), tried, Date.now()) : undefined;
+  if (pause === undefined || tried >= MOST_TRIES || pause > patience.leftMs) throw error;
+  // Whoever was sent away at the same moment shall not come back at the same moment.
+  const jittered = Math.round(pause * (1 + Math.random() / 4));
+  patience.leftMs -= jittered;
+  trace(`GitHub: ${(error as Error).message} Trying again in ${jittered} ms.`);
+  await delay(jittered, undefined, { signal: patience.signal });
+}
+
+/** Whether octokit threw it for an answer, or for want of one: anything else is a defect. */
+export function isHttpError(error: unknown): boolean {
+  return (error as Error | undefined)?.name === 'HttpError';
 }
 
 /** What is read of an answer that is no success. */
@@ -92,29 +129,29 @@ export function refusalIn(error: unknown): Refusal {
   };
 }
 
+/** Whether GitHub says that we ask too much or too fast. */
+export function isLimit({ status, headers, words }: Refusal): boolean {
+  const isSlowedDown = /rate limit/i.test(words) || headers['retry-after'] !== undefined;
+  return status === 429 || (status === 403 && isSlowedDown);
+}
+
 /**
  * Milliseconds to wait before the request may be tried again: what the answer says, else longer each time (GitHub
  * docs, "Best practices for using the REST API", "Handle rate limit errors appropriately").
  *
  * @param tried - 1 after the first try
  * @param now - milliseconds since the epoch
- * @returns undefined where the same request will fail again, or only a wait that is too long would help
+ * @returns undefined where the same request would fail again
  */
-export function pauseFor(
-  { status, headers, words }: Refusal,
-  tried: number,
-  now: number,
-): number | undefined {
-  const isLimit =
-    status === 429 || (status === 403 && (/rate limit/i.test(words) || headers['retry-after'] !== undefined));
-  if (status !== undefined && status < 500 && status !== 408 && !isLimit) return undefined;
-  const after = Number(headers['retry-after'] ?? Number.NaN) * 1000;
-  const isSpent = String(headers['x-ratelimit-remaining']) === '0';
-  const reset = isSpent ? Number(headers['x-ratelimit-reset'] ?? Number.NaN) * 1000 - now : Number.NaN;
-  const asked = [after, reset].find((pause) => !Number.isNaN(pause));
-  const own = (isLimit ? 4 : 1) * FIRST_PAUSE_MS * 2 ** (tried - 1) * (1 + Math.random() / 2);
-  const pause = asked === undefined ? own : Math.max(asked, 0);
-  return pause > LONGEST_PAUSE_MS ? undefined : Math.round(pause);
+export function pauseFor(refusal: Refusal, tried: number, now: number): number | undefined {
+  const { status, headers } = refusal;
+  if (status !== undefined && status < 500 && status !== 408 && !isLimit(refusal)) return undefined;
+  const after = Number.parseInt(String(headers['retry-after']), 10) * 1000;
+  if (!Number.isNaN(after)) return after;
+  const reset = Number.parseInt(String(headers['x-ratelimit-reset']), 10) * 1000;
+  if (String(headers['x-ratelimit-remaining']) === '0' && !Number.isNaN(reset))
+    return Math.max(reset - now, 0) + 1000;
+  return isLimit(refusal) ? PAUSE_AT_LIMIT_MS : FIRST_PAUSE_MS * 2 ** (tried - 1);
 }
 
 /**

@@ -15,12 +15,13 @@ import {
   type CommentContent,
   type Decision,
   decide,
+  isOlder,
   keyOf,
   type MarkedComment,
   readMarker,
   type Stamp,
 } from './comment.ts';
-import { type GitHub, openGitHub, pauseAfter, refusalIn } from './github.ts';
+import { type GitHub, openGitHub, type Patience, patienceUntil, pauseAfter, refusalIn } from './github.ts';
 import type { CommentInputs, StoreInputs } from './inputs.ts';
 import { say, trace } from './log.ts';
 import { explain } from './refusals.ts';
@@ -59,10 +60,11 @@ export async function commentOnPullRequest(
 ): Promise<void> {
   const [owner = '', repo = ''] = inputs.repository.split('/');
   checkAccess(comment, owner, repo);
-  const github = openGitHub({ ...comment, proxy: inputs.bucket.proxy }, signal);
+  const patience = patienceUntil(signal);
+  const github = await openGitHub({ ...comment, proxy: inputs.bucket.proxy }, patience);
   const thread = { github, at: { owner, repo, issue_number: pullRequest }, login: askOnce(github) };
   try {
-    await converge(bucket, inputs, comment, thread, signal);
+    await converge(bucket, inputs, comment, thread, patience);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw explain(error, { ...comment, pullRequest, repository: inputs.repository });
@@ -74,8 +76,9 @@ async function converge(
   inputs: StoreInputs,
   comment: CommentInputs,
   thread: Thread,
-  signal: AbortSignal,
+  patience: Patience,
 ): Promise<void> {
+  const { signal } = patience;
   const stamp: Stamp = { ...comment.origin, commit: inputs.place.commit };
   const key = keyOf({
     endpoint: bucket.customEndpoint ?? '',
@@ -99,7 +102,7 @@ async function converge(
       else if (round > 1) await delay(jitter(round), undefined, { signal });
     } catch (error) {
       failures += 1;
-      await pauseAfterWrite(error, decision, failures, signal);
+      await pauseAfterWrite(error, decision, failures, patience);
     }
   }
   throw new WheelStoreError({
@@ -114,11 +117,11 @@ async function pauseAfterWrite(
   error: unknown,
   { kind }: Write,
   failures: number,
-  signal: AbortSignal,
+  patience: Patience,
 ): Promise<void> {
   const isGone = kind !== 'create' && refusalIn(error).status === 404;
   if (isGone && failures === 1) return;
-  await pauseAfter(error, failures, signal);
+  await pauseAfter(error, failures, patience);
 }
 
 function jitter(round: number): number {
@@ -212,12 +215,7 @@ async function write({ github, at }: Thread, decision: Write): Promise<string> {
   }
 }
 
-function report(
-  decision: Exclude<Decision, Write>,
-  { at }: Thread,
-  { run, commit }: Stamp,
-  written: string,
-): void {
+function report(decision: Exclude<Decision, Write>, { at }: Thread, stamp: Stamp, written: string): void {
   const which = `pull request #${at.issue_number}`;
   if (decision.kind === 'done') {
     say(written === '' ? `The comment on ${which} shows this already.` : `Commented on ${which}: ${written}`);
@@ -225,9 +223,9 @@ function report(
   }
   const { shown } = decision;
   say(
-    shown.run === run
-      ? `The comment on ${which} was left as it is: this run has already written commit ${shown.commit} there, and ${commit} is another. Give all jobs of a workflow the same 'commit'.`
-      : `The comment on ${which} was left as it is: it shows commit ${shown.commit} of run ${shown.run}, which is newer than run ${run}.`,
+    !isOlder(stamp, shown)
+      ? `The comment on ${which} was left as it is: this run has already written commit ${shown.commit} there, and ${stamp.commit} is another. Give all jobs of a workflow the same 'commit'.`
+      : `The comment on ${which} was left as it is: it shows commit ${shown.commit} of run ${shown.run}, attempt ${shown.attempt}, which is newer than run ${stamp.run}, attempt ${stamp.attempt}.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /** Turns what GitHub's API refuses into one sentence of cause and one of remedy. */
 import { type Problem, WheelStoreError } from '../errors.ts';
-import { type Refusal, refusalIn } from './github.ts';
+import { isHttpError, isLimit, type Refusal, refusalIn } from './github.ts';
 
 /** What the request was for. */
 export interface CommentPurpose {
@@ -10,9 +10,9 @@ export interface CommentPurpose {
   readonly apiUrl: string;
 }
 
-/** @returns the error to throw: `error` itself when it is already explained */
-export function explain(error: unknown, purpose: CommentPurpose): WheelStoreError {
-  if (error instanceof WheelStoreError) return error;
+/** @returns the error to throw: `error` itself when it is already explained, or a defect */
+export function explain(error: unknown, purpose: CommentPurpose): unknown {
+  if (!isHttpError(error)) return error;
   return new WheelStoreError(problemOf(refusalIn(error), purpose), { cause: error });
 }
 
@@ -56,12 +56,6 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
         ? 'Run the job again in a few minutes.'
         : "Follow GitHub's words, or leave the comment out.",
   };
-}
-
-function isLimit({ status, headers, words }: Refusal): boolean {
-  return (
-    status === 429 || (status === 403 && (/rate limit/i.test(words) || headers['retry-after'] !== undefined))
-  );
 }
 
 function notAllowed({ status, headers, words }: Refusal, purpose: CommentPurpose, which: string): Problem {
