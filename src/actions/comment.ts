@@ -97,7 +97,7 @@ export function renderComment(marker: Marker, { entries, indexUrl }: CommentCont
     return room < 0;
   });
   const shown = fitting === -1 ? sections : sections.slice(0, fitting);
-  return `${head}${shown.join('')}${tail(sections.length - shown.length)}`;
+  return `${head}${shown.join('')}${tail(sections.length - shown.length)}`.toWellFormed();
 }
 
 function byTargetThenName(a: CommentEntry, b: CommentEntry): number {
