@@ -20,7 +20,7 @@ import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
 import { runProgram, tool } from '../stand-ins/python.ts';
 import { ROUNDS } from '../stand-ins/random.ts';
 import { JOB_TOKEN, type StepResult } from '../stand-ins/runner.ts';
-import { startForwardProxy } from '../stand-ins/tls.ts';
+import { AUTHORITY, startForwardProxy, startTls } from '../stand-ins/tls.ts';
 import { makeWheel } from '../stand-ins/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
@@ -185,6 +185,52 @@ describe('which pull request', () => {
     expect(api.comments).toHaveLength(1);
     expect(new Set(proxy.asked)).toEqual(new Set([new URL(api.url).host]));
   });
+
+  test('through HTTPS_PROXY, with the certificate of a private authority', async () => {
+    await using job = await startJob(bucket);
+    await using api = await startGitHubApi();
+    await using tls = await startTls(api.url);
+    await using proxy = await startForwardProxy();
+    await makeWheel(job.dist, W);
+    const env = {
+      GITHUB_API_URL: `https://localhost:${tls.port}`,
+      NODE_EXTRA_CA_CERTS: AUTHORITY,
+      HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
+    };
+    isFine(await comment(job, api, {}, env));
+    expect(api.comments).toHaveLength(1);
+    expect(new Set(proxy.asked)).toEqual(new Set([`localhost:${tls.port}`]));
+  });
+
+  test('of a repository that has another name by now', async () => {
+    await using job = await startJob(bucket);
+    await using api = await startGitHubApi({
+      rule: ({ url, isByNumber }): ApiFault => {
+        const location = `/repositories/1296269${url.split('/octo/demo')[1]}`;
+        return !isByNumber ? { status: 301, message: 'Moved Permanently', headers: { location } } : undefined;
+      },
+    });
+    await makeWheel(job.dist, W);
+    isFine(await comment(job, api));
+    expect(api.comments).toHaveLength(1);
+    expect(api.operations()).toEqual(['list', 'list', 'create', 'create', 'list', 'list']);
+  });
+
+  test.each(['https://elsewhere.example.com/', 'file:///etc/passwd', 'http://127.0.0.1:1/'])(
+    'a redirect to %p is not followed: the request carries a token',
+    async (location) => {
+      await using job = await startJob(bucket);
+      await using api = await startGitHubApi({
+        rule: () => ({ status: 301, message: 'Moved Permanently', headers: { location } }),
+      });
+      await makeWheel(job.dist, W);
+      const result = await comment(job, api);
+      expect(result).toMatchObject({ code: 0, errors: [] });
+      expect(result.warnings).toHaveLength(1);
+      expect(result.warnings[0]).toContain('Moved Permanently');
+      expect(api.requests).toHaveLength(1);
+    },
+  );
 });
 
 describe('a build that was skipped', () => {
@@ -322,7 +368,7 @@ describe('jobs of a matrix at the same time', () => {
   /** Stores one wheel per target, all at once. */
   async function storeAll(job: Job, api: GitHubApi, targets: readonly string[], run: string): Promise<void> {
     const results = await Promise.all(
-      targets.map((target) => comment(job, api, { target, path: target }, { GITHUB_RUN_ID: run })),
+      targets.toSorted().map((target) => comment(job, api, { target, path: target }, { GITHUB_RUN_ID: run })),
     );
     for (const result of results) isFine(result);
     const urls = results.map(({ outputs }) => outputs['wheel-url']!);
@@ -334,13 +380,18 @@ describe('jobs of a matrix at the same time', () => {
 
   test('8 jobs, the first comment and then updates: no line is lost, none doubled', async () => {
     const targets = Array.from({ length: 8 }, (_, index) => `t${index}`);
+    let writes = 0;
     for (let round = 1; round <= ROUNDS; round += 1) {
       await using job = await startJob(bucket);
       await using api = await startGitHubApi();
       await Promise.all(targets.map((target) => makeWheel(job.workspace, `${target}/${W}`)));
       await storeAll(job, api, targets, '7');
       await storeAll(job, api, targets, '8');
+      writes += api.operations().filter((operation) => operation !== 'list').length;
     }
+    process.stdout.write(
+      `comments: ${ROUNDS} rounds of twice 8 jobs, ${writes} writes, no line lost, none doubled\n`,
+    );
   });
 
   test('two that find none both create one: the first stays, its line and the other’s', async () => {
@@ -437,7 +488,6 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
       expect(properties.title).toBe('Comment not allowed');
       expect(message).toContain('The wheel is stored');
       expect(message).toContain("'permissions: pull-requests: write'");
-      expect(message.includes('pull_requests=write')).toBe(permission === 'read');
     },
   );
 
@@ -645,10 +695,9 @@ describe('bad input', () => {
 test('a step that is cancelled while GitHub keeps it waiting ends at once, and well: the wheel is stored', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
-  const fault = { status: 429, message: 'Slow down', headers: { 'retry-after': '60' } };
+  const fault = { status: 429, message: 'Slow down', headers: { 'retry-after': '85' } };
   await using api = await startGitHubApi({ rule: () => fault });
   const env = await environment(job, api);
-  const started = performance.now();
   const result = await job.step('store', { comment: 'true', index: 'false' }, env, (child) => {
     child.stdout?.on('data', (lines: Buffer) => {
       if (lines.includes('Trying again')) child.kill('SIGTERM');
@@ -658,5 +707,4 @@ test('a step that is cancelled while GitHub keeps it waiting ends at once, and w
   expect(result.outputs['wheel-name']).toBe(W);
   expect(result.warnings[0]).toContain('cancelled');
   expect(api.requests).toHaveLength(1);
-  expect(performance.now() - started).toBeLessThan(60_000);
-});
+}, 60_000);

@@ -30,6 +30,8 @@ export type ApiOperation = 'list' | 'create' | 'update' | 'remove' | 'user';
 /** A request that came by. */
 export interface SeenApiRequest extends ApiRequest {
   readonly operation: ApiOperation;
+  /** Whether it names the repository by its number, as GitHub's own links do; `url` has the name all the same. */
+  readonly isByNumber: boolean;
   /** 1 for the first of its operation, and so on. */
   readonly nth: number;
 }
@@ -220,12 +222,17 @@ class State {
   }
 }
 
-async function requestOf(incoming: IncomingMessage, base: string): Promise<ApiRequest> {
+async function requestOf(
+  incoming: IncomingMessage,
+  base: string,
+): Promise<ApiRequest & Pick<SeenApiRequest, 'isByNumber'>> {
   const { method = '', url = '', headers } = incoming;
   const path = url.startsWith(`${base}/`) ? url.slice(base.length) : `/outside${url}`;
+  const isByNumber = path.startsWith('/repositories/1296269/');
   return {
     method,
     url: path.replace('/repositories/1296269/', '/repos/octo/demo/'),
+    isByNumber,
     headers,
     body: await text(incoming),
   };

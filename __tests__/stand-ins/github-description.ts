@@ -48,6 +48,7 @@ type Description = { readonly paths: Readonly<Record<string, Readonly<Record<str
  * "Troubleshooting the REST API"). Their bodies are held against the answer that stands there by this name.
  */
 const ANYWHERE: Readonly<Record<number, string>> = {
+  301: 'moved_permanently',
   401: 'requires_authentication',
   403: 'forbidden',
   404: 'not_found',

@@ -91,7 +91,7 @@ export async function pauseAfter(error: unknown, tried: number, patience: Patien
   const pause = isHttpError(error) ? pauseFor(refusalIn(error), tried, Date.now()) : undefined;
   if (pause === undefined || tried >= MOST_TRIES || pause > patience.leftMs) throw error;
   // Whoever was sent away at the same moment shall not come back at the same moment.
-  const jittered = Math.round(pause * (1 + Math.random() / 4));
+  const jittered = Math.min(Math.round(pause * (1 + Math.random() / 4)), patience.leftMs);
   patience.leftMs -= jittered;
   trace(`GitHub: ${(error as Error).message} Trying again in ${jittered} ms.`);
   await delay(jittered, undefined, { signal: patience.signal });

@@ -21,7 +21,15 @@ import {
   readMarker,
   type Stamp,
 } from './comment.ts';
-import { type GitHub, openGitHub, type Patience, patienceUntil, pauseAfter, refusalIn } from './github.ts';
+import {
+  type GitHub,
+  isLimit,
+  openGitHub,
+  type Patience,
+  patienceUntil,
+  pauseAfter,
+  refusalIn,
+} from './github.ts';
 import type { CommentInputs, StoreInputs } from './inputs.ts';
 import { say, trace } from './log.ts';
 import { explain } from './refusals.ts';
@@ -151,9 +159,9 @@ function askOnce(github: GitHub): () => Promise<string | undefined> {
     answer ??= github.request('GET /user').then(
       ({ data }) => data.login,
       (error: unknown) => {
-        const { status } = refusalIn(error);
+        const refusal = refusalIn(error);
         // An app's token, such as the job's own, speaks for no person.
-        if (status === 401 || status === 403 || status === 404) return undefined;
+        if (refusal.status === 403 && !isLimit(refusal)) return undefined;
         throw error;
       },
     );

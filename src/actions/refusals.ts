@@ -17,7 +17,7 @@ export function explain(error: unknown, purpose: CommentPurpose): unknown {
 }
 
 function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
-  const { status, headers, words } = refusal;
+  const { status, words } = refusal;
   const which = `#${purpose.pullRequest} of ${purpose.repository}`;
   if (status === undefined) {
     return {
@@ -45,7 +45,7 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
     return {
       title: 'Comment not allowed',
       reason: `GitHub shows this token no pull request ${which}.`,
-      remedy: `Check the number. ${remedyOf(purpose, headers)}`,
+      remedy: `Check the number. ${remedyOf(purpose)}`,
     };
   }
   return {
@@ -58,21 +58,18 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
   };
 }
 
-function notAllowed({ status, headers, words }: Refusal, purpose: CommentPurpose, which: string): Problem {
+function notAllowed({ status, words }: Refusal, purpose: CommentPurpose, which: string): Problem {
   return {
     title: 'Comment not allowed',
     reason: `The token may not comment on pull request ${which} (${status}: ${words}).`,
-    remedy: remedyOf(purpose, headers),
+    remedy: remedyOf(purpose),
   };
 }
 
-function remedyOf({ isFork }: CommentPurpose, headers: Refusal['headers']): string {
-  if (isFork) {
-    return "In runs of pull requests from forks GitHub's token may only read: comment from a workflow that starts on workflow_run, with the number in 'pull-request'.";
-  }
-  const accepted = headers['x-accepted-github-permissions'];
-  const hint = accepted === undefined ? '' : ` (GitHub asks for ${accepted})`;
-  return `Give the job 'permissions: pull-requests: write' beside those it has${hint}.`;
+function remedyOf({ isFork }: CommentPurpose): string {
+  return isFork
+    ? "In runs of pull requests from forks GitHub's token may only read: comment from a workflow that starts on workflow_run, with the number in 'pull-request'."
+    : "Give the job 'permissions: pull-requests: write' beside those it has.";
 }
 
 function hostOf(apiUrl: string): string {
