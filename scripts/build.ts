@@ -1,48 +1,31 @@
 /**
- * Builds dist/: one ES module per action, the chunks they share, and the licences of what they contain.
+ * Builds dist/: one ES module per action, that of the process beside fetch, and the chunks they share.
  *
  *     node scripts/build.ts [FOLDER]
  */
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { build, type Plugin } from 'esbuild';
-import { licencesOf } from './licences.ts';
+import { rm } from 'node:fs/promises';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 
-/**
- * `@actions/core` imports its OIDC helper, which imports undici: 400 KB and 90 ms for a token that we never
- * ask for.
- */
-const withoutOidc: Plugin = {
-  name: 'without-oidc',
+/** Files of packages that nothing of ours ever comes to, and what stands in their places. */
+const UNUSED: readonly [file: RegExp, contents: string][] = [
+  // The OIDC helper imports undici: 400 KB and 90 ms for a token that we never ask for.
+  [/[\\/]@actions[\\/]core[\\/]lib[\\/]oidc-utils\.js$/, 'export class OidcClient {}'],
+  // `@actions/http-client`, the only one here to import undici, takes its proxy agent for callers that bring `fetch`.
+  [/[\\/]undici[\\/]index\.js$/, 'export class ProxyAgent {}'],
+  // 85 KB of WebAssembly for checksums of Azure's that have to be asked for.
+  [/[\\/]@azure[\\/]storage-common[\\/]dist[\\/]esm[\\/]crc64\.js$/, 'export default undefined;'],
+];
+
+const withoutUnused: Plugin = {
+  name: 'without-unused',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]@actions[\\/]core[\\/]lib[\\/]oidc-utils\.js$/ }, () => ({
-      contents: 'export class OidcClient {}',
-    }));
-  },
-};
-
-/**
- * `@actions/github` imports undici for its proxies, where ours go through Node's own agents (src/actions/github.ts),
- * and a method for every request of GitHub's API, of which we send four by their routes: 500 KB.
- */
-const withoutUnusedOfGitHub: Plugin = {
-  name: 'without-unused-of-github',
-  setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^(undici|@octokit\/plugin-rest-endpoint-methods)$/ }, ({ path }) => ({
-      path,
-      namespace: 'unused',
-    }));
-    onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
-      contents:
-        'export const fetch = globalThis.fetch; export class ProxyAgent {} export const restEndpointMethods = () => ({});',
-    }));
+    for (const [filter, contents] of UNUSED) onLoad({ filter }, () => ({ contents }));
   },
 };
 
 const outdir = process.argv[2] ?? 'dist';
 await rm(outdir, { recursive: true, force: true });
-const { metafile } = await build({
-  entryPoints: ['src/main/store.ts', 'src/main/find.ts', 'src/main/fetch.ts'],
+const shared = {
   outdir,
   bundle: true,
   splitting: true,
@@ -59,8 +42,12 @@ const { metafile } = await build({
     // CommonJS packages in an ES module ask for Node's own modules through `require`.
     js: "import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);",
   },
-  plugins: [withoutOidc, withoutUnusedOfGitHub],
-});
-await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf(metafile));
-const sizes = Object.values(metafile.outputs).map(({ bytes }) => bytes);
+  plugins: [withoutUnused],
+} satisfies BuildOptions;
+const built = [
+  await build({ ...shared, entryPoints: ['src/main/store.ts', 'src/main/find.ts', 'src/main/fetch.ts'] }),
+  // By itself: what it shared with the actions would be more chunks for each of them to load.
+  await build({ ...shared, entryPoints: ['src/main/cache.ts'] }),
+];
+const sizes = built.flatMap(({ metafile }) => Object.values(metafile.outputs).map(({ bytes }) => bytes));
 console.log(`${outdir}: ${sizes.length} files, ${sizes.reduce((sum, bytes) => sum + bytes, 0)} bytes`);

@@ -1,6 +1,7 @@
 /** The action `fetch`: downloads and verifies what is stored. */
 import { resolve } from 'node:path';
 import * as core from '@actions/core';
+import type { ActionsCache } from './actions/cache.ts';
 import { type FetchInputs, readFetchInputs } from './actions/inputs.ts';
 import { describeWheel, note, readableSize, say } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
@@ -24,12 +25,23 @@ export async function fetch(signal: AbortSignal): Promise<void> {
     const found = await ask(bucket, inputs, signal);
     if (!isComplete(found)) refuseOrGoOn(inputs, found);
     for (const wheel of found.wheels) say(`Found ${describeWheel(wheel, inputs)}.`);
-    const saved = await saveWheels(bucket, found.wheels, resolve(inputs.workspace, inputs.path), signal);
+    const cache = await cacheOf(inputs);
+    const folder = resolve(inputs.workspace, inputs.path);
+    const saved = await saveWheels(bucket, found.wheels, folder, signal, cache);
     saved.forEach(tell);
     await report(bucket, inputs, found, saved);
+    // All is done by now: what goes wrong from here on, or is cancelled, takes nothing away.
+    await cache?.keep(saved, signal);
   } finally {
     bucket.close();
   }
+}
+
+/** Only who asks for the cache pays for what asks it. */
+async function cacheOf({ cache }: FetchInputs): Promise<ActionsCache | undefined> {
+  if (cache === undefined) return undefined;
+  const { openCache } = await import('./actions/cache.ts');
+  return openCache(cache);
 }
 
 function refuseOrGoOn(inputs: FetchInputs, { lacking }: Reply): void {
@@ -52,10 +64,13 @@ function tell({ wheel, path, how }: SavedWheel): void {
       `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
     );
   }
+  if (how === 'was-there') {
+    say(`${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`);
+    return;
+  }
+  const source = how === 'from-cache' ? ' from the Actions cache' : '';
   say(
-    how === 'downloaded'
-      ? `Fetched ${path}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`
-      : `${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`,
+    `Fetched ${path}${source}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`,
   );
 }
 

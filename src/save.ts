@@ -9,25 +9,39 @@ import type { StoredWheel } from './lookup.ts';
 import { inspectWheel } from './wheel/archive.ts';
 import { hashFile } from './wheel/local.ts';
 
-/** A wheel on disk, and whether it had to be downloaded. */
+/** A wheel on disk, and how it came there. */
 export interface SavedWheel {
   readonly wheel: StoredWheel;
   /** Absolute. */
   readonly path: string;
-  readonly how: 'downloaded' | 'was-there';
+  readonly how: 'downloaded' | 'from-cache' | 'was-there';
+}
+
+/** A place nearer than the bucket that may keep the bytes of wheels. It may fail; the bucket is asked then. */
+export interface WheelCache {
+  /**
+   * Puts what is kept of a wheel with a known SHA-256 into the new file `path`. Nothing of it is verified yet.
+   *
+   * @returns false when nothing is kept, or the cache has a fault; no file is there then
+   * @throws the signal's reason when it aborts, and nothing else
+   */
+  restore(wheel: StoredWheel, path: string, signal: AbortSignal): Promise<boolean>;
+  /** Is told that what was kept of a wheel is not what was stored, and has been thrown away. */
+  refuse(wheel: StoredWheel): void;
 }
 
 /** A wheel on its way: verified under a temporary name, or there already. */
 interface Arrival extends SavedWheel {
-  /** Empty where nothing had to be downloaded. */
+  /** Empty where nothing had to be brought. */
   readonly temporary: string;
 }
 
 /**
- * Downloads wheels into `folder`, which is made where it is missing: all of them, or none. A file with the
+ * Brings wheels into `folder`, which is made where it is missing: all of them, or none. A file with the
  * name and the SHA-256 of a wheel is kept; one with other bytes is replaced once all new ones are verified.
  *
  * @param folder - absolute
+ * @param cache - asked before the bucket for wheels that were stored with a SHA-256
  * @throws WheelStoreError; the folder then holds what it held before
  */
 export async function saveWheels(
@@ -35,6 +49,7 @@ export async function saveWheels(
   wheels: readonly StoredWheel[],
   folder: string,
   signal: AbortSignal,
+  cache?: WheelCache,
 ): Promise<SavedWheel[]> {
   refuseEqualNames(wheels);
   await refuseFolders(wheels, folder);
@@ -46,21 +61,49 @@ export async function saveWheels(
     await makeFolder(folder);
     await checkFreeSpace(folder, bytes, wheels);
   }
-  const arrivals = wheels.map((wheel, index): Arrival => {
+  const expected = wheels.map((wheel, index): Arrival => {
     const path = join(folder, wheel.name.filename);
     if (!lacking[index]) return { wheel, path, how: 'was-there', temporary: '' };
     return { wheel, path, how: 'downloaded', temporary: join(folder, `.wheel-store-${randomUUID()}.part`) };
   });
-  const wanted = arrivals.filter(({ how }) => how === 'downloaded');
+  const wanted = expected.filter(({ how }) => how === 'downloaded');
   try {
-    await allAtOnce(wanted, signal, (arrival, either) => receive(bucket, arrival, folder, either));
+    const arrivals = cache === undefined ? expected : await takeFromCache(cache, expected, signal);
+    const missing = arrivals.filter(({ how }) => how === 'downloaded');
+    await allAtOnce(missing, signal, (arrival, either) => receive(bucket, arrival, folder, either));
     signal.throwIfAborted();
     for (const { temporary, path } of wanted) await rename(temporary, path);
+    return arrivals;
   } catch (error) {
     await Promise.all(wanted.map(({ temporary }) => rm(temporary, { force: true })));
     throw explainDisk(error, folder);
   }
-  return arrivals;
+}
+
+/** One after the other: each takes the whole line, and room for its archive besides. */
+async function takeFromCache(
+  cache: WheelCache,
+  arrivals: readonly Arrival[],
+  signal: AbortSignal,
+): Promise<Arrival[]> {
+  const taken: Arrival[] = [];
+  for (const arrival of arrivals) {
+    const isKept = arrival.how === 'downloaded' && (await isInCache(cache, arrival, signal));
+    taken.push(isKept ? { ...arrival, how: 'from-cache' } : arrival);
+  }
+  return taken;
+}
+
+async function isInCache(
+  cache: WheelCache,
+  { wheel, temporary }: Arrival,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (wheel.sha256 === '' || !(await cache.restore(wheel, temporary, signal))) return false;
+  if (await hasBytes(temporary, wheel)) return true;
+  await rm(temporary, { force: true });
+  cache.refuse(wheel);
+  return false;
 }
 
 /** The first failure stops the others, and all have come to rest when this is over. */

@@ -1,4 +1,5 @@
 /** Reads and checks everything that comes from outside, once, into one read-only object per action. */
+import { tmpdir } from 'node:os';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
@@ -91,6 +92,16 @@ export interface FetchInputs extends LookUpInputs {
   /** The folder that the wheel is put into. */
   readonly path: string;
   readonly onMissing: 'fail' | 'ignore';
+  /** How to reach the Actions cache; undefined: do not ask it. */
+  readonly cache: CacheSettings | undefined;
+}
+
+/** How the process that talks to the Actions cache is run. */
+export interface CacheSettings {
+  /** The job's folder for temporary files, absolute. */
+  readonly temp: string;
+  /** Its environment: this process's own, without inputs and AWS credentials. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** @throws WheelStoreError that names the input or variable that is wrong */
@@ -121,6 +132,7 @@ export function readFetchInputs(): FetchInputs {
     ...readLookUpInputs(),
     path: core.getInput('path') || 'dist',
     onMissing: readChoice('on-missing', ['fail', 'ignore']),
+    cache: readBoolean('cache', false) ? readCacheSettings(process.env) : undefined,
   };
 }
 
@@ -141,6 +153,11 @@ function readCommentInputs(
     origin: originOf(event) ?? { run, attempt },
     workflow: (env.GITHUB_WORKFLOW_REF ?? '').split('@')[0] || (env.GITHUB_WORKFLOW ?? ''),
   };
+}
+
+function readCacheSettings(env: NodeJS.ProcessEnv): CacheSettings {
+  const passed = Object.entries(env).filter(([name]) => !/^(INPUT|AWS)_/i.test(name));
+  return { temp: env.RUNNER_TEMP || tmpdir(), environment: Object.fromEntries(passed) };
 }
 
 function readLookUpInputs(): LookUpInputs {

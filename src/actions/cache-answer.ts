@@ -1,0 +1,87 @@
+/** What the process that talks to the Actions cache says, and what of it follows. */
+
+/** What it is asked to do. */
+export type Operation = 'restore' | 'save';
+
+/** The one file that an entry holds, whatever the wheel is called: entries are shared by SHA-256, not by name. */
+export const KEPT_FILE = 'wheel';
+
+/** How an operation ended. */
+export interface Answer {
+  /**
+   * `done`: restored or kept. `none`: nothing is kept under the key. `declined`: the service did not keep it, and
+   * that is nobody's fault, as when another job keeps it at the same moment. `unavailable`: no cache here at all.
+   * `broken-entry`: what is kept cannot be unpacked. `fault`: the service or the line to it.
+   */
+  readonly outcome: 'done' | 'none' | 'declined' | 'unavailable' | 'broken-entry' | 'fault';
+  /** The end of a sentence, without secrets; empty when there is nothing to explain. */
+  readonly reason: string;
+}
+
+/** A line that the process printed. */
+export interface Line {
+  readonly kind: 'text' | 'detail' | 'secret' | 'fault';
+  readonly text: string;
+}
+
+/**
+ * Reads a line: `@actions/cache` prints workflow commands, and its errors and warnings would be annotations of the
+ * job if they reached its log.
+ */
+export function readLine(line: string): Line {
+  const [, command = '', message = ''] = /^::([a-z-]+)(?: .*?)?::(.*)$/.exec(line) ?? [];
+  const text = message.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
+  switch (command) {
+    case 'add-mask':
+      return { kind: 'secret', text };
+    case 'warning':
+    case 'error':
+      return { kind: 'fault', text };
+    case '':
+      return { kind: 'text', text: line };
+    default:
+      return { kind: 'detail', text };
+  }
+}
+
+/**
+ * Takes secrets out of a text, and the query of each URL, where services sign.
+ *
+ * @param secrets - as they may stand in the text
+ */
+export function withoutSecrets(text: string, secrets: Iterable<string>): string {
+  let clean = text.replace(/(https?:\/\/[^\s"'?]+)\?[^\s"']*/g, '$1?***');
+  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '***');
+  return clean;
+}
+
+/**
+ * What became of an operation, from what the process sent and printed. `@actions/cache` answers a failure like a
+ * miss and only prints it; its sentences (its cache.ts) are the one place to tell them apart.
+ *
+ * @param sent - undefined when the process ended without an answer
+ * @param lines - without secrets
+ */
+export function judge(sent: Answer | undefined, lines: readonly Line[]): Answer {
+  const fault =
+    lines.findLast(({ kind }) => kind === 'fault')?.text ??
+    (sent?.outcome === 'fault' ? sent.reason : undefined);
+  if (fault !== undefined) {
+    const hasArchive = lines.some(({ kind, text }) => kind === 'text' && text.startsWith('Cache Size: '));
+    const isEntryBroken = hasArchive && fault.startsWith('Failed to restore: ');
+    return { outcome: isEntryBroken ? 'broken-entry' : 'fault', reason: inShort(fault) };
+  }
+  const refusal = lines.find(({ kind, text }) => kind === 'text' && REFUSAL.test(text));
+  if (refusal !== undefined) return { outcome: 'declined', reason: inShort(refusal.text) };
+  return sent ?? { outcome: 'fault', reason: 'its process ended without an answer' };
+}
+
+const REFUSAL = /^(Failed to save|Cache restore skipped|Cache save skipped): /;
+
+/** The first line, without the introduction, as the end of a sentence. */
+function inShort(message: string): string {
+  const [first = ''] = message.split(/[\r\n]/);
+  return first
+    .replace(/^(Failed to (save|restore)|Cache (restore|save) skipped): /, '')
+    .replace(/[\s.]+$/, '');
+}
