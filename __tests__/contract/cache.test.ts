@@ -1,0 +1,508 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type CacheService, startActCache } from '../stand-ins/act-cache.ts';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { startCacheServiceV2 } from '../stand-ins/cache-service-v2.ts';
+import { type Fault, type FaultProxy, type SeenRequest, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import { type TarEntry, tarBytes } from '../stand-ins/raw-tar.ts';
+import type { StepResult } from '../stand-ins/runner.ts';
+import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+const TOKEN = 'the-runtime-token';
+let bucket: TestBucket;
+let service: CacheService;
+beforeAll(async () => {
+  [bucket, service] = await Promise.all([makeBucket(), startActCache()]);
+});
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+});
+
+/** A job, and what its fetches ask of the bucket. */
+interface CachingJob extends Job {
+  /** The job's folder for temporary files. */
+  readonly temp: string;
+  readonly s3: FaultProxy;
+  /** Fetches with `cache: true` through `s3`. */
+  fetch(inputs?: Record<string, string>, env?: Record<string, string | undefined>): Promise<StepResult>;
+  /** How often an object was read from the bucket. */
+  reads(): number;
+}
+
+/** Starts a job with a wheel of its own in the store; its bytes are returned as well. */
+async function startCachingJob(
+  onStart?: (child: ChildProcess) => void,
+): Promise<CachingJob & { bytes: Buffer }> {
+  const job = await startJob(bucket);
+  const wheel = await makeWheel(job.workspace, `built/${W}`, { metadata: [`Keywords: ${job.prefix}`] });
+  expect((await job.step('store', { path: 'built', index: 'false' })).errors).toEqual([]);
+  return { ...(await caching(job, onStart)), bytes: await readFile(wheel) };
+}
+
+async function caching(job: Job, onStart?: (child: ChildProcess) => void): Promise<CachingJob> {
+  const s3 = await startFaultProxy(bucket.endpoint);
+  const temp = join(job.workspace, 'temp');
+  await mkdir(temp, { recursive: true });
+  return {
+    ...job,
+    temp,
+    s3,
+    fetch: (inputs = {}, env = {}) =>
+      job.step(
+        'fetch',
+        { cache: 'true', 'endpoint-url': s3.endpoint, ...inputs },
+        { RUNNER_TEMP: temp, ACTIONS_CACHE_URL: service.url, ACTIONS_RUNTIME_TOKEN: TOKEN, ...env },
+        onStart,
+      ),
+    reads: () => s3.requests.filter(({ operation }) => operation === 'get').length,
+    async [Symbol.asyncDispose]() {
+      await s3[Symbol.asyncDispose]();
+      await job[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A proxy before the cache service, and the environment of a step that takes it for the service. */
+async function startCacheProxy(rule: (seen: SeenRequest) => Fault) {
+  const proxy = await startFaultProxy(service.url, rule);
+  const url = `${proxy.endpoint}${new URL(service.url).pathname}`;
+  return { ...proxy, env: { ACTIONS_CACHE_URL: url } };
+}
+
+const isLookUp = ({ path }: SeenRequest) => path.endsWith('/cache');
+const isReservation = ({ path }: SeenRequest) => path.endsWith('/caches');
+const isUpload = ({ path }: SeenRequest) => /\/caches\/\d+$/.test(path);
+
+/** The wheel is there, whole, and nothing else; the step succeeded. */
+async function expectFetched(job: CachingJob, result: StepResult, bytes: Buffer, folder = 'dist') {
+  expect(result).toMatchObject({ code: 0, errors: [] });
+  expect(await readFile(join(job.workspace, folder, W))).toEqual(bytes);
+  expect(await readdir(join(job.workspace, folder))).toEqual([W]);
+  expect(await readdir(job.temp)).toEqual([]);
+}
+
+/** Lets the job keep its wheel, and returns the archive that the service now has of it. */
+async function kept(job: CachingJob): Promise<string> {
+  const before = await service.archives();
+  expect((await job.fetch({ path: 'first' })).log).toContain(`Kept ${W} in the Actions cache`);
+  const [archive] = (await service.archives()).filter((path) => !before.includes(path));
+  return archive!;
+}
+
+/** Puts other entries into an archive, compressed as it was. */
+async function replaceEntries(archive: string, entries: readonly TarEntry[]): Promise<void> {
+  const isZstd = (await readFile(archive)).readUInt32LE() === 0xfd2fb528;
+  await writeFile(archive, (isZstd ? zstdCompressSync : gzipSync)(tarBytes(entries)));
+}
+
+describe('the cache is asked first', () => {
+  test('a miss comes from the bucket and is kept; a hit is not read from the bucket', async () => {
+    await using job = await startCachingJob();
+    const first = await job.fetch();
+    await expectFetched(job, first, job.bytes);
+    expect(job.reads()).toBe(1);
+    const key = `wheel-store-${sha256(job.bytes)}`;
+    expect(first.log).toContain(`Not in the Actions cache: ${W} (${key})`);
+    expect(first.log).toContain(`Kept ${W} in the Actions cache as ${key}`);
+
+    await using other = await caching(await startJob(bucket, job.prefix));
+    const second = await other.fetch({ path: 'another/folder' });
+    await expectFetched(other, second, job.bytes, 'another/folder');
+    expect(other.s3.operations()).toEqual(['list', 'head']);
+    const path = join(other.workspace, 'another/folder', W);
+    expect(second.log).toContain(
+      `Fetched ${path} from the Actions cache: ${job.bytes.length} bytes, SHA-256 ${sha256(job.bytes)} verified.`,
+    );
+    expect(second.outputs).toMatchObject({ 'wheel-path': path, 'skip-build': 'true' });
+    expect([...first.warnings, ...second.warnings]).toEqual([]);
+  });
+
+  test('entries are by SHA-256: the same bytes of another commit are a hit', async () => {
+    await using job = await startCachingJob();
+    await kept(job);
+    const commit = 'b'.repeat(40);
+    await job.step('store', { path: 'built', index: 'false', commit });
+    await expectFetched(job, await job.fetch({ commit }), job.bytes);
+    expect(job.reads()).toBe(1);
+  });
+
+  test('a file that is there already is neither asked for nor kept', async () => {
+    await using job = await startCachingJob();
+    await using cache = await startCacheProxy(() => undefined);
+    await job.fetch({ path: 'built' }, cache.env);
+    expect(cache.requests).toEqual([]);
+  });
+
+  test('several wheels: each from where it is', async () => {
+    await using plain = await startJob(bucket);
+    await using job = await caching(plain);
+    for (const target of ['one', 'two']) {
+      await makeWheel(job.workspace, `${target}/${target}-1.0-py3-none-any.whl`, { metadata: [job.prefix] });
+      expect((await job.step('store', { path: target, target })).errors).toEqual([]);
+    }
+    await job.fetch({ target: 'one', path: 'first' });
+    expect(job.reads()).toBe(1);
+    const both = await job.fetch({ target: '*' });
+    expect(both).toMatchObject({ code: 0, warnings: [] });
+    expect(job.reads()).toBe(2);
+    expect(both.log).toMatch(/Fetched \S+one-1.0-py3-none-any.whl from the Actions cache/);
+    expect(both.log).toContain('Kept two-1.0-py3-none-any.whl in the Actions cache');
+    await job.fetch({ target: '*', path: 'again' });
+    expect(job.reads()).toBe(2);
+    expect(await readdir(join(job.workspace, 'again'))).toEqual([
+      'one-1.0-py3-none-any.whl',
+      'two-1.0-py3-none-any.whl',
+    ]);
+  });
+
+  test('all or none: a wheel from the cache does not stay when another fails', async () => {
+    await using plain = await startJob(bucket);
+    await using job = await caching(plain);
+    for (const target of ['one', 'two']) {
+      await makeWheel(job.workspace, `${target}/${target}-1.0-py3-none-any.whl`, { metadata: [job.prefix] });
+      expect((await job.step('store', { path: target, target })).errors).toEqual([]);
+    }
+    await job.fetch({ target: 'one', path: 'first' });
+    const name = 'two-1.0-py3-none-any.whl';
+    const key = `${job.prefix}/${COMMIT}/7_1/two/${name}`;
+    const { Metadata } = await bucket.head(key);
+    await bucket.put(key, wheelBytes(name, { metadata: ['Keywords: other'] }), Metadata);
+    const result = await job.fetch({ target: '*' });
+    expect(result.code).toBe(1);
+    expect(result.log).not.toContain('Kept');
+    expect(await readdir(job.dist)).toEqual([]);
+    expect(await readdir(job.temp)).toEqual([]);
+  });
+
+  test('the old layout notes no SHA-256: nothing is asked for and nothing kept', async () => {
+    await using plain = await startJob(bucket);
+    await using job = await caching(plain);
+    await using cache = await startCacheProxy(() => undefined);
+    const bytes = Buffer.from(wheelBytes(W));
+    await bucket.put(`${job.prefix}/${COMMIT}/${W}`, bytes);
+    await expectFetched(job, await job.fetch({}, cache.env), bytes);
+    expect(cache.requests).toEqual([]);
+  });
+
+  test('two jobs at the same time', async () => {
+    await using job = await startCachingJob();
+    await using other = await caching(await startJob(bucket, job.prefix));
+    const results = await Promise.all([job.fetch(), other.fetch()]);
+    await expectFetched(job, results[0], job.bytes);
+    await expectFetched(other, results[1], job.bytes);
+    expect(results.flatMap(({ warnings }) => warnings)).toEqual([]);
+    await expectFetched(job, await job.fetch({ path: 'third' }), job.bytes, 'third');
+    expect(job.reads()).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('without cache: true', () => {
+  /** The scripts that the step and the processes it started loaded, as V8 noted them. */
+  async function loaded(job: CachingJob, cache: string): Promise<string[]> {
+    const folder = join(job.workspace, `coverage-${cache}`);
+    expect((await job.fetch({ cache, path: cache }, { NODE_V8_COVERAGE: folder })).errors).toEqual([]);
+    const reports = await Promise.all(
+      (await readdir(folder)).map(async (name) => JSON.parse(await readFile(join(folder, name), 'utf8'))),
+    );
+    return reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => basename(url)));
+  }
+
+  test('nothing of it is loaded and nothing asked', async () => {
+    await using job = await startCachingJob();
+    const scripts = await loaded(job, 'false');
+    expect(scripts).toContain('fetch.js');
+    expect(scripts.filter((name) => name.startsWith('cache'))).toEqual([]);
+    expect(await loaded(job, 'true')).toEqual(
+      expect.arrayContaining(['cache.js', expect.stringMatching(/^cache-\w+\.js$/)]),
+    );
+  });
+});
+
+describe('what is kept is not the wheel', () => {
+  const wheel = { name: 'wheel' };
+  const cases: [name: string, entries: (bytes: Buffer, workspace: string) => TarEntry[]][] = [
+    ['other bytes of the same size', (bytes) => [{ ...wheel, body: Buffer.alloc(bytes.length) }]],
+    ['another size', () => [{ ...wheel, body: Buffer.from('short') }]],
+    ['nothing', () => []],
+    ['a folder', () => [{ ...wheel, type: '5' }]],
+    ['a link to a file', (_, workspace) => [{ ...wheel, type: '2', target: join(workspace, 'built', W) }]],
+    [
+      'a hard link to a file',
+      (_, workspace) => [{ ...wheel, type: '1', target: join(workspace, 'built', W) }],
+    ],
+    ['a file above the folder', () => [{ name: '../escaped', body: Buffer.from('x') }]],
+    ['a file two above', () => [{ name: '../../escaped', body: Buffer.from('x') }]],
+    ['an absolute name', (_, workspace) => [{ name: join(workspace, 'escaped'), body: Buffer.from('x') }]],
+    ['the folder above itself', () => [{ name: '..', type: '5', mode: 0o777 }]],
+    [
+      'a link out of the folder and a file behind it',
+      (_, workspace) => [
+        { name: 'out', type: '2', target: workspace },
+        { name: 'out/escaped', body: Buffer.from('x') },
+      ],
+    ],
+    [
+      'a link out of the folder in the wheel’s place and a file behind it',
+      (bytes, workspace) => [
+        { ...wheel, type: '2', target: join(workspace, 'escaped') },
+        { ...wheel, body: Buffer.alloc(bytes.length) },
+      ],
+    ],
+  ];
+
+  test.each(cases)('%s: thrown away, told, and the bucket is asked', async (_name, entries) => {
+    await using job = await startCachingJob();
+    const archive = await kept(job);
+    await replaceEntries(archive, entries(job.bytes, job.workspace));
+    const before = (await readdir(job.workspace)).sort();
+    const result = await job.fetch();
+    await expectFetched(job, result, job.bytes);
+    expect(job.reads()).toBe(2);
+    expect(result.warnings).toEqual([
+      expect.stringContaining(`gh cache delete wheel-store-${sha256(job.bytes)}`),
+    ]);
+    expect(result.log).not.toContain('Kept');
+    expect((await readdir(job.workspace)).sort()).toEqual([...before, 'dist'].sort());
+    expect(await readFile(join(job.workspace, 'built', W))).toEqual(job.bytes);
+  });
+
+  test.each([
+    ['a truncated archive', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
+    ['no archive at all', () => Buffer.from('<html>Sign in</html>')],
+    ['an empty archive', () => Buffer.alloc(0)],
+  ])('%s', async (_name, change) => {
+    await using job = await startCachingJob();
+    const archive = await kept(job);
+    await writeFile(archive, change(await readFile(archive)));
+    const result = await job.fetch();
+    await expectFetched(job, result, job.bytes);
+    expect(job.reads()).toBe(2);
+    expect(result.warnings).toHaveLength(1);
+  });
+
+  test('a harmless name with the right bytes is the wheel', async () => {
+    await using job = await startCachingJob();
+    const archive = await kept(job);
+    await replaceEntries(archive, [{ name: '../escaped', body: job.bytes, mode: 0o4755 }]);
+    await expectFetched(job, await job.fetch(), job.bytes);
+    expect(job.reads()).toBe(1);
+  });
+});
+
+describe('a broken cache never breaks the job', () => {
+  const closed = 'http://127.0.0.1:9/';
+  const v2 = (url: string) => ({ ACTIONS_CACHE_SERVICE_V2: '1', ACTIONS_RESULTS_URL: url });
+  const cases: [name: string, env: Record<string, string | undefined>][] = [
+    ['nobody listens', { ACTIONS_CACHE_URL: closed }],
+    ['nobody listens (second version)', v2(closed)],
+    ['it has no address', v2('http://cache.invalid/')],
+    ['its URL is none', v2('nonsense')],
+    ['there is no token', { ...v2(closed), ACTIONS_RUNTIME_TOKEN: undefined }],
+    ['the temporary folder cannot be made', { RUNNER_TEMP: '/dev/null/temp' }],
+  ];
+  test.each(cases)('%s: one warning, and the bucket', async (_name, env) => {
+    await using job = await startCachingJob();
+    const result = await job.fetch({}, env);
+    await expectFetched(job, result, job.bytes);
+    expect(result.warnings).toEqual([
+      expect.stringMatching(/^The Actions cache failed: .+ comes from the bucket\.$/),
+    ]);
+    expect(result.log).not.toContain('Kept');
+  });
+
+  test.each([
+    ['the runner names no service', { ACTIONS_CACHE_URL: undefined }],
+    [
+      'an Enterprise Server without one',
+      {
+        ACTIONS_CACHE_URL: undefined,
+        ACTIONS_RESULTS_URL: closed,
+        ACTIONS_CACHE_SERVICE_V2: '1',
+        GITHUB_SERVER_URL: 'https://ghe.example.com',
+      },
+    ],
+    ['a tar that is not GNU’s', { PATH: '/nonexistent' }],
+    ['a temporary folder with a space', { RUNNER_TEMP: '/tmp/with space' }],
+    ['an organisation that closed it', { ACTIONS_CACHE_MODE: 'none' }],
+  ])('%s: a plain line', async (_name, env) => {
+    await using job = await startCachingJob();
+    const result = await job.fetch({}, env);
+    await expectFetched(job, result, job.bytes);
+    expect(result.warnings).toEqual([]);
+    expect(result.log).toMatch(/There is no Actions cache for this step|The Actions cache is not used/);
+  });
+
+  test.each([
+    ['is refused', { status: 403, body: 'cache read denied: no scopes' }],
+    ['fails', { status: 500 }],
+    ['gets a sign-in page', { status: 200, body: '<html>Sign in</html>' }],
+    [
+      'gets an answer without a place',
+      { status: 200, body: '{}', headers: { 'content-type': 'application/json' } },
+    ],
+  ] as const)('the look-up %s: one warning, and nothing more is asked', async (_name, fault) => {
+    await using job = await startCachingJob();
+    await using cache = await startCacheProxy((seen) => (isLookUp(seen) ? fault : undefined));
+    const result = await job.fetch({}, cache.env);
+    await expectFetched(job, result, job.bytes);
+    expect(result.warnings).toHaveLength(1);
+    expect(cache.requests.every(isLookUp)).toBe(true);
+  });
+
+  test.each([
+    ['another job has reserved the entry', isReservation, { status: 409, body: '{"message":"exists"}' }, 0],
+    ['the quota is exceeded', isReservation, { status: 400, body: '{"message":"over the limit"}' }, 1],
+    ['the reservation fails', isReservation, { status: 500 }, 1],
+    ['the upload fails', isUpload, { status: 500 }, 1],
+    ['the upload is refused', isUpload, { status: 403 }, 1],
+  ] as const)('%s: the wheel is there all the same', async (_name, at, fault, warnings) => {
+    await using job = await startCachingJob();
+    await using cache = await startCacheProxy((seen) => (at(seen) ? fault : undefined));
+    const result = await job.fetch({}, cache.env);
+    await expectFetched(job, result, job.bytes);
+    expect(result.log).not.toContain('Kept');
+    expect(result.log).toMatch(/not kept in the Actions cache|could not be kept in the Actions cache/);
+    expect(result.warnings).toHaveLength(warnings);
+  });
+});
+
+describe('cancelled', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s while the cache is asked: nothing is left',
+    async (signal) => {
+      let child: ChildProcess | undefined;
+      await using job = await startCachingJob((started) => {
+        child = started;
+      });
+      await using cache = await startCacheProxy((seen) => {
+        if (!isLookUp(seen)) return undefined;
+        child?.kill(signal);
+        return { answerAfter: new Promise(() => undefined) };
+      });
+      const result = await job.fetch({}, cache.env);
+      expect(result.code).toBe(1);
+      expect(result.errors).toEqual([expect.stringContaining('cancelled')]);
+      expect(result.warnings).toEqual([]);
+      expect(await readdir(job.dist)).toEqual([]);
+      expect(await readdir(job.temp)).toEqual([]);
+      expect(job.reads()).toBe(0);
+    },
+  );
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s while the wheel is being kept: it is fetched',
+    async (signal) => {
+      let child: ChildProcess | undefined;
+      await using job = await startCachingJob((started) => {
+        child = started;
+      });
+      await using cache = await startCacheProxy((seen) => {
+        if (!isReservation(seen)) return undefined;
+        child?.kill(signal);
+        return { answerAfter: new Promise(() => undefined) };
+      });
+      const result = await job.fetch({}, cache.env);
+      await expectFetched(job, result, job.bytes);
+      expect(result.warnings).toEqual([]);
+      expect(result.outputs['wheel-path']).toBe(join(job.dist, W));
+    },
+  );
+});
+
+describe('the log', () => {
+  test('holds no token and no place of an archive, with step debugging too', async () => {
+    await using job = await startCachingJob();
+    const first = await job.fetch({}, { RUNNER_DEBUG: '1' });
+    const second = await job.fetch({ path: 'second' }, { RUNNER_DEBUG: '1' });
+    expect(second.log).toContain('from the Actions cache');
+    for (const { log } of [first, second]) expect(log).not.toMatch(new RegExp(`${TOKEN}|artifacts/\\d`));
+  });
+
+  test('shows what @actions/cache says only with step debugging on', async () => {
+    await using job = await startCachingJob();
+    const { log } = await job.fetch();
+    const shown = log.split('\n').filter((line) => line !== '' && !line.startsWith('::debug::'));
+    expect(shown.map((line) => line.split(' ')[0])).toEqual(['Found', 'Not', 'Fetched', 'Kept']);
+  });
+});
+
+describe('the second version of the service, by a stand-in', () => {
+  test('a miss, then a hit, through signed URLs of Azure’s host', async () => {
+    await using cache = await startCacheServiceV2();
+    await using job = await startCachingJob();
+    await expectFetched(job, await job.fetch({}, cache.env), job.bytes);
+    const second = await job.fetch({ path: 'second' }, cache.env);
+    await expectFetched(job, second, job.bytes, 'second');
+    expect(second.warnings).toEqual([]);
+    expect(job.reads()).toBe(1);
+    expect(cache.requests).toEqual([
+      'GetCacheEntryDownloadURL',
+      'CreateCacheEntry',
+      'PUT blob',
+      'FinalizeCacheEntryUpload',
+      'GetCacheEntryDownloadURL',
+      'HEAD blob',
+      'GET blob',
+    ]);
+  });
+
+  test('no signature and no token in the log, with step debugging too', async () => {
+    await using cache = await startCacheServiceV2();
+    await using job = await startCachingJob();
+    const env = { ...cache.env, RUNNER_DEBUG: '1' };
+    const logs = [await job.fetch({}, env), await job.fetch({ path: 'second' }, env)].map(({ log }) => log);
+    expect(logs.join('')).toContain('blob.core.windows.net');
+    expect(logs.join('')).not.toMatch(/sig=|runtime-token|add-mask/);
+  });
+
+  test('two jobs at the same time: one keeps it, the other says so', async () => {
+    await using cache = await startCacheServiceV2();
+    await using job = await startCachingJob();
+    await using other = await caching(await startJob(bucket, job.prefix));
+    let arrived = 0;
+    const both = Promise.withResolvers<void>();
+    await using proxy = await startFaultProxy(cache.url, ({ path }) => {
+      if (path.endsWith('/GetCacheEntryDownloadURL') && ++arrived === 2) both.resolve();
+      return path.endsWith('/GetCacheEntryDownloadURL') ? { answerAfter: both.promise } : undefined;
+    });
+    const env = { ...cache.env, ACTIONS_RESULTS_URL: `${proxy.endpoint}/` };
+    const results = await Promise.all([job.fetch({}, env), other.fetch({}, env)]);
+    await expectFetched(job, results[0], job.bytes);
+    await expectFetched(other, results[1], job.bytes);
+    expect(results.flatMap(({ warnings }) => warnings)).toEqual([]);
+    const logs = results.map(({ log }) => log);
+    expect(logs.filter((log) => log.includes('Kept'))).toHaveLength(1);
+    expect(logs.filter((log) => log.includes('is not kept in the Actions cache'))).toHaveLength(1);
+  });
+
+  test.each([
+    ['the look-up is refused', 'GetCacheEntryDownloadURL', 403, 'cache read denied: no scopes', 1],
+    ['requests are limited', 'GetCacheEntryDownloadURL', 429, 'slow down', 1],
+    ['the quota is exceeded', 'CreateCacheEntry', 403, 'insufficient usage to create', 0],
+    ['writing is denied', 'CreateCacheEntry', 200, 'cache write denied: read-only token', 1],
+    ['the blob is refused', 'PUT blob', 403, '', 1],
+    ['the end is refused', 'FinalizeCacheEntryUpload', 400, 'size', 1],
+  ])('%s: the job goes on', async (_name, at, status, msg, warnings) => {
+    await using cache = await startCacheServiceV2((call) =>
+      call === at ? { status, body: { ok: false, code: 'refused', msg, message: msg } } : undefined,
+    );
+    await using job = await startCachingJob();
+    const result = await job.fetch({}, cache.env);
+    await expectFetched(job, result, job.bytes);
+    expect(result.log).not.toContain('Kept');
+    expect(result.warnings).toHaveLength(warnings);
+  });
+
+  test('a wrong token', async () => {
+    await using cache = await startCacheServiceV2();
+    await using job = await startCachingJob();
+    const result = await job.fetch({}, { ...cache.env, ACTIONS_RUNTIME_TOKEN: 'wrong' });
+    await expectFetched(job, result, job.bytes);
+    expect(result.warnings).toEqual([expect.stringContaining('401')]);
+  });
+});
