@@ -63,25 +63,35 @@ export function withoutSecrets(text: string, secrets: Iterable<string>): string 
  * @param lines - without secrets
  */
 export function judge(sent: Answer | undefined, lines: readonly Line[]): Answer {
-  const fault =
-    lines.findLast(({ kind }) => kind === 'fault')?.text ??
-    (sent?.outcome === 'fault' ? sent.reason : undefined);
-  if (fault !== undefined) {
-    const hasArchive = lines.some(({ kind, text }) => kind === 'text' && text.startsWith('Cache Size: '));
-    const isEntryBroken = hasArchive && fault.startsWith('Failed to restore: ');
-    return { outcome: isEntryBroken ? 'broken-entry' : 'fault', reason: inShort(fault) };
+  const said = lines.filter(({ kind }) => kind === 'text' || kind === 'fault').map(({ text }) => text);
+  const fault = lines.findLast(({ kind }) => kind === 'fault')?.text ?? thrown(sent);
+  const refusal = said.find((text) => REFUSED.test(text));
+  if (refusal !== undefined) return { outcome: 'declined', reason: inShort(refusal) };
+  if (fault === undefined) return sent ?? { outcome: 'fault', reason: 'its process ended without an answer' };
+  const hasArchive = said.some((text) => text.startsWith('Cache Size: '));
+  if (hasArchive && fault.startsWith('Failed to restore: ')) {
+    return { outcome: 'broken-entry', reason: 'it cannot be unpacked' };
   }
-  const refusal = lines.find(({ kind, text }) => kind === 'text' && REFUSAL.test(text));
-  if (refusal !== undefined) return { outcome: 'declined', reason: inShort(refusal.text) };
-  return sent ?? { outcome: 'fault', reason: 'its process ended without an answer' };
+  return { outcome: 'fault', reason: inShort(fault) };
 }
 
-const REFUSAL = /^(Failed to save|Cache restore skipped|Cache save skipped): /;
+/** Policies, contention, and (in the second version of the protocol) a quota that is used up: no fault of a job. */
+const REFUSED =
+  /cache (read|write) denied: |^Cache (restore|save) skipped: |: Unable to reserve cache with key /;
 
-/** The first line, without the introduction, as the end of a sentence. */
+function thrown(sent: Answer | undefined): string | undefined {
+  return sent?.outcome === 'fault' ? sent.reason : undefined;
+}
+
+/** The first line, without what names functions and keys, as the end of a sentence. */
 function inShort(message: string): string {
   const [first = ''] = message.split(/[\r\n]/);
-  return first
+  const denied = /cache (read|write) denied: .*/.exec(first)?.[0];
+  if (denied === undefined && first.includes('Unable to reserve cache')) {
+    return 'the service did not reserve the entry, which another job may be keeping; or the quota is used up';
+  }
+  return (denied ?? first)
     .replace(/^(Failed to (save|restore)|Cache (restore|save) skipped): /, '')
+    .replace(/^(\w+ failed|Failed to \w+|Received non-retryable error): /g, '')
     .replace(/[\s.]+$/, '');
 }
