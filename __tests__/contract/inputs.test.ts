@@ -39,6 +39,7 @@ describe('bad input: one sentence that names it, exit 1, nothing sent', () => {
     ['a path style that is none', 'find', { 'force-path-style': 'maybe' }, {}, 'auto, true'],
     ['a scope that is none', 'find', { scope: 'repo' }, {}, 'commit or run or attempt'],
     ['an on-error that is none', 'find', { 'on-error': 'ignore' }, {}, 'fail or build'],
+    ['a cache that is neither', 'fetch', { cache: 'yes' }, {}, "'cache'"],
     ['an on-missing that is none', 'fetch', { 'on-missing': 'build' }, {}, 'fail or ignore'],
     ['presign for no time', 'find', { presign: '-1' }, {}, "'presign'"],
     ['presign for eight days', 'find', { presign: '691200' }, {}, '604800'],

@@ -53,7 +53,8 @@ export async function runCacheProcess(
   const end = () => endGroup(child);
   either.addEventListener('abort', end);
   try {
-    const [sent, lines] = await Promise.all([answerOf(child), linesOf(child, environment)]);
+    const lines = linesOf(child, environment);
+    const sent = await answerOf(child);
     signal.throwIfAborted();
     if (sent === undefined && timeUp.aborted) {
       return { outcome: 'fault', reason: `it was not done within ${seconds} seconds` };
@@ -79,6 +80,7 @@ function programBeside(entry: string): string {
   return join(dirname(entry), 'cache.js');
 }
 
+/** Waits until the process has ended and all that it printed is read. */
 async function answerOf(child: ChildProcess): Promise<Answer | undefined> {
   let answer: Answer | undefined;
   child.on('message', (message) => {
@@ -92,8 +94,8 @@ async function answerOf(child: ChildProcess): Promise<Answer | undefined> {
   return answer;
 }
 
-/** All lines, without secrets; each is shown with step debugging on. */
-async function linesOf(child: ChildProcess, environment: CacheSettings['environment']): Promise<Line[]> {
+/** The lines as they come, without secrets; each is shown with step debugging on. */
+function linesOf(child: ChildProcess, environment: CacheSettings['environment']): readonly Line[] {
   const secrets = new Set([environment.ACTIONS_RUNTIME_TOKEN ?? '']);
   const lines: Line[] = [];
   const take = (raw: string) => {
@@ -106,11 +108,7 @@ async function linesOf(child: ChildProcess, environment: CacheSettings['environm
     lines.push({ kind, text: clean });
     trace(`Actions cache: ${clean}`);
   };
-  await Promise.all(
-    [child.stdout!, child.stderr!].map(async (input) => {
-      for await (const line of createInterface({ input })) take(line);
-    }),
-  );
+  for (const input of [child.stdout!, child.stderr!]) createInterface({ input }).on('line', take);
   return lines;
 }
 

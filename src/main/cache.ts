@@ -15,7 +15,8 @@ process.on('disconnect', () =>
   process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL'),
 );
 const answer = await perform().catch((error: Error): Answer => ({ outcome: 'fault', reason: error.message }));
-process.send?.(answer, () => process.exit());
+// What was printed decides too, and must have left before the process does.
+process.send?.(answer, () => process.stdout.write('', () => process.exit()));
 
 async function perform(): Promise<Answer> {
   if (!isFeatureAvailable()) return { outcome: 'unavailable', reason: 'the runner names no cache service' };
