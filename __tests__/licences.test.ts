@@ -43,6 +43,8 @@ describe('which licences may be in the bundle', () => {
     ['MIT without its text', { text: '' }, "without the licence's text"],
     ['none', { licence: '' }, 'names no licence'],
     ['one that asks for more', { licence: 'GPL-3.0-only' }, 'under GPL-3.0-only'],
+    ['two that both hold', { licence: '(Apache-2.0 AND BSD-3-Clause)' }, undefined],
+    ['two of which one asks for more', { licence: '(MIT AND GPL-2.0-only)' }, 'does not allow'],
     ['a choice, which somebody has to make', { licence: '(MIT OR GPL-2.0-only)' }, 'does not allow'],
   ];
   test.each(cases)('%s', (_title, change, fault) => {

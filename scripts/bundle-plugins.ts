@@ -3,17 +3,40 @@ import { readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import type { Plugin } from 'esbuild';
 
-/**
- * `@actions/core` imports its OIDC helper, which imports undici: 400 KB and 90 ms for a token that we never ask for;
- * and the means to run programs, to name the operating system.
- */
-export const withoutUnusedCore: Plugin = {
-  name: 'without-unused-core',
+/** Files of packages that nothing of ours ever comes to, and what stands in their places. */
+const UNUSED: readonly [file: RegExp, contents: string][] = [
+  // The OIDC helper imports undici: 400 KB and 90 ms for a token that we never ask for.
+  [/[\\/]@actions[\\/]core[\\/]lib[\\/]oidc-utils\.js$/, 'export class OidcClient {}'],
+  // The name of the operating system, for which it brings along what runs programs.
+  [/[\\/]@actions[\\/]core[\\/]lib[\\/]platform\.js$/, 'export {};'],
+  // `@actions/http-client` takes undici's proxy agent for callers that bring `fetch`.
+  [/[\\/]undici[\\/]index\.js$/, 'export class ProxyAgent {}'],
+  // 85 KB of WebAssembly for checksums of Azure's that have to be asked for.
+  [/[\\/]@azure[\\/]storage-common[\\/]dist[\\/]esm[\\/]crc64\.js$/, 'export default undefined;'],
+];
+
+export const withoutUnused: Plugin = {
+  name: 'without-unused',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]@actions[\\/]core[\\/]lib[\\/]oidc-utils\.js$/ }, () => ({
-      contents: 'export class OidcClient {}',
+    for (const [filter, contents] of UNUSED) onLoad({ filter }, () => ({ contents }));
+  },
+};
+
+/**
+ * `@actions/github` imports undici for its proxies, where ours go through Node's own agents (src/actions/github.ts),
+ * and a method for every request of GitHub's API, of which we send four by their routes: 500 KB.
+ */
+export const withoutUnusedOfGitHub: Plugin = {
+  name: 'without-unused-of-github',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^(undici|@octokit\/plugin-rest-endpoint-methods)$/ }, ({ path }) => ({
+      path,
+      namespace: 'unused',
     }));
-    onLoad({ filter: /[\\/]@actions[\\/]core[\\/]lib[\\/]platform\.js$/ }, () => ({ contents: 'export {}' }));
+    onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
+      contents:
+        'export const fetch = globalThis.fetch; export class ProxyAgent {} export const restEndpointMethods = () => ({});',
+    }));
   },
 };
 
@@ -42,14 +65,18 @@ export const builtinsByCall: Plugin = {
 export const onlyUsedSchemas: Plugin = {
   name: 'only-used-schemas',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]@aws-sdk[\\/]client-[a-z0-9-]+[\\/]dist-es[\\/]schemas[\\/]schemas_0\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8');
-      const contents = text.replace(
-        /^((?:export )?(?:var|const) \w+\$? = )(\[.*\]|\[[\s\S]*?^\]);$/gm,
-        '$1/* @__PURE__ */ (() => $2)();',
-      );
-      if (contents === text) throw new Error(`${path} is not written as it was; look at onlyUsedSchemas again.`);
-      return { contents };
-    });
+    onLoad(
+      { filter: /[\\/]@aws-sdk[\\/]client-[a-z0-9-]+[\\/]dist-es[\\/]schemas[\\/]schemas_0\.js$/ },
+      async ({ path }) => {
+        const text = await readFile(path, 'utf8');
+        const contents = text.replace(
+          /^((?:export )?(?:var|const) \w+\$? = )(\[.*\]|\[[\s\S]*?^\]);$/gm,
+          '$1/* @__PURE__ */ (() => $2)();',
+        );
+        if (contents === text)
+          throw new Error(`${path} is not written as it was; look at onlyUsedSchemas again.`);
+        return { contents };
+      },
+    );
   },
 };

@@ -47,22 +47,43 @@ export function bundledFolders({ outputs }: Pick<Metafile, 'outputs'>): string[]
 
 /** Reads what a package says of its licence. */
 export async function readPackage(folder: string): Promise<BundledPackage> {
-  const { name, version, license } = JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8'));
+  const { name, version, license, author } = JSON.parse(
+    await readFile(join(ROOT, folder, 'package.json'), 'utf8'),
+  );
   const files = (await readdir(join(ROOT, folder))).filter((file) => TEXT_FILES.test(file)).sort();
   const texts = await Promise.all(files.map((file) => readFile(join(ROOT, folder, file), 'utf8')));
   return {
     name,
     version,
     licence: typeof license === 'string' ? license : '',
-    text: texts.map(tidy).join('\n\n'),
+    text: texts.length === 0 && license === 'MIT' ? mitOf(author) : texts.map(tidy).join('\n\n'),
   };
+}
+
+/** For a package that names MIT and its author, and forgot the text; empty where it names no author either. */
+function mitOf(author: unknown): string {
+  const holder = typeof author === 'string' ? author : (author as { name?: string } | undefined)?.name;
+  return holder === undefined ? '' : `MIT License\n\nCopyright (c) ${holder}\n\n${MIT_TERMS}`;
+}
+
+/** As SPDX has them. */
+const MIT_TERMS = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
+
+/** One of the allowed identifiers, or several that all hold (SPDX specification, annex "License expressions"). */
+function isAllowed(expression: string): boolean {
+  const terms = /^\(([^()]*)\)$/.exec(expression)?.[1] ?? expression;
+  return terms.split(' AND ').every((identifier) => ALLOWED.has(identifier));
 }
 
 /** What keeps a package out of the bundle; undefined when nothing does. */
 export function faultOf({ name, version, licence, text }: BundledPackage): string | undefined {
   const subject = `${name} ${version} is bundled`;
   if (licence === '') return `${subject} and its package.json names no licence.`;
-  if (!ALLOWED.has(licence)) return `${subject} under ${licence}, which scripts/licences.ts does not allow.`;
+  if (!isAllowed(licence)) return `${subject} under ${licence}, which scripts/licences.ts does not allow.`;
   // The text of Apache-2.0 names no holder, so that ours serves; every other one does.
   if (text === '' && licence !== 'Apache-2.0')
     return `${subject} under ${licence} without the licence's text.`;
@@ -108,7 +129,7 @@ function words(text: string): string {
  *
  * @throws Error that names every package whose licence is unknown, or not allowed
  */
-export async function licencesOf(metafile: Metafile): Promise<string> {
+export async function licencesOf(metafile: Pick<Metafile, 'outputs'>): Promise<string> {
   const packages = await Promise.all(bundledFolders(metafile).map(readPackage));
   const faults = packages.map(faultOf).filter((fault) => fault !== undefined);
   if (faults.length > 0) throw new Error(faults.join('\n'));

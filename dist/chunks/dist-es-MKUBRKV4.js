@@ -1,2 +1,0 @@
-import{createRequire as __createRequire}from'node:module';const require=__createRequire(import.meta.url);
-import{a,b,c,d,e,f,g}from"./chunk-5E2GMX2C.js";import"./chunk-ZLAJ4F3D.js";import"./chunk-C4C4OMCP.js";import"./chunk-NANN7CFS.js";import"./chunk-6XK4B6H5.js";import"./chunk-6G7CKFX6.js";export{f as ENV_ACCOUNT_ID,e as ENV_CREDENTIAL_SCOPE,d as ENV_EXPIRATION,a as ENV_KEY,b as ENV_SECRET,c as ENV_SESSION,g as fromEnv};

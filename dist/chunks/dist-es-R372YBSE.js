@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g}from"./chunk-ZS7PHNIB.js";import"./chunk-FVR5YBP6.js";import"./chunk-ZQOOGQWW.js";import"./chunk-XUCGHUAH.js";import"./chunk-B7AXWNVJ.js";import"./chunk-6DHFEWGX.js";export{f as ENV_ACCOUNT_ID,e as ENV_CREDENTIAL_SCOPE,d as ENV_EXPIRATION,a as ENV_KEY,b as ENV_SECRET,c as ENV_SESSION,g as fromEnv};
