@@ -82,6 +82,20 @@ describe('the region that S3 names is followed', () => {
     const wrong = proxy.requests.filter(({ headers }) => !headers.authorization?.includes('/eu-west-1/'));
     expect(wrong).toHaveLength(1);
   });
+
+  test('but not from one region to another and back for ever', async () => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ headers }) => ({
+      status: 301,
+      headers: {
+        'x-amz-bucket-region': headers.authorization?.includes('/eu-west-1/') ? 'us-west-2' : 'eu-west-1',
+      },
+    }));
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors).toEqual([expect.stringContaining('is not in the region eu-west-1')]);
+    expect(proxy.requests).toHaveLength(2);
+  });
 });
 
 describe('TLS', () => {

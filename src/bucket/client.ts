@@ -93,15 +93,17 @@ export async function send<Output>(
   purpose: RequestPurpose,
   request: (client: S3Client) => Promise<Output>,
 ): Promise<Output> {
-  try {
-    return await request(bucket.client);
-  } catch (error) {
-    const named = regionNamedBy(error);
-    if (named !== undefined && named !== bucket.region.current) {
+  for (let redirects = 0; ; redirects += 1) {
+    const asked = bucket.region.current;
+    try {
+      return await request(bucket.client);
+    } catch (error) {
+      const named = regionNamedBy(error);
+      const isNew = named !== undefined && named !== asked;
+      // A bucket is in one region: a second redirect means that two parties on the way disagree, and go on so.
+      if (!isNew || redirects === 1) throw explain(error, bucket, purpose);
       bucket.region.current = named;
-      return send(bucket, purpose, request);
     }
-    throw explain(error, bucket, purpose);
   }
 }
 
