@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import type { Plugin } from 'esbuild';
 
-/** Files of packages that nothing of ours ever comes to, and what stands in their places. */
-const UNUSED: readonly [file: RegExp, contents: string][] = [
+/** Files of packages whose work nobody asks for, or Node does at less cost, and what stands in their places. */
+const REPLACED: readonly [file: RegExp, contents: string][] = [
   // The OIDC helper imports undici: 400 KB and 90 ms for a token that we never ask for.
   [/[\\/]@actions[\\/]core[\\/]lib[\\/]oidc-utils\.js$/, 'export class OidcClient {}'],
   // The name of the operating system, for which it brings along what runs programs.
@@ -13,12 +13,17 @@ const UNUSED: readonly [file: RegExp, contents: string][] = [
   [/[\\/]undici[\\/]index\.js$/, 'export class ProxyAgent {}'],
   // 85 KB of WebAssembly for checksums of Azure's that have to be asked for.
   [/[\\/]@azure[\\/]storage-common[\\/]dist[\\/]esm[\\/]crc64\.js$/, 'export default undefined;'],
+  // The global `crypto` loads all of Web Crypto for a random identifier.
+  [
+    /[\\/]@smithy[\\/]core[\\/]dist-es[\\/]submodules[\\/]serde[\\/]uuid[\\/]v4\.js$/,
+    "import { randomUUID } from 'node:crypto'; export const bindV4 = () => () => randomUUID();",
+  ],
 ];
 
 export const withoutUnused: Plugin = {
   name: 'without-unused',
   setup({ onLoad }) {
-    for (const [filter, contents] of UNUSED) onLoad({ filter }, () => ({ contents }));
+    for (const [filter, contents] of REPLACED) onLoad({ filter }, () => ({ contents }));
   },
 };
 

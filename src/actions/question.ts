@@ -16,13 +16,13 @@ export interface Reply extends Answer {
  */
 export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSignal): Promise<Reply> {
   const interpreter = inputs.forPython === undefined ? undefined : await interpreterOf(inputs.forPython);
-  const started = performance.now();
+  const started = process.uptime();
   const onWait = () =>
     say(`Not stored yet: ${describeQuery(inputs)}. Looking again for up to ${inputs.wait} seconds.`);
   const answer = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
   for (const text of answer.warnings) warn(text);
   const waited =
-    inputs.wait === 0 ? '' : `, after ${Math.round((performance.now() - started) / 1000)} seconds of waiting`;
+    inputs.wait === 0 ? '' : `, after ${Math.round(process.uptime() - started)} seconds of waiting`;
   return { ...answer, lacking: `${lackingIn(answer, inputs)}${waited}` };
 }
 
