@@ -1,5 +1,5 @@
 /**
- * Builds dist/: one ES module per action, that of the process beside fetch, the chunks they share, and the licences
+ * Builds dist/: one ES module per action, those of the thread and the process beside fetch, the chunks they share, and the licences
  * of what they contain.
  *
  *     node scripts/build.ts [FOLDER]
@@ -32,7 +32,8 @@ const built = [
     entryPoints: ['src/main/store.ts', 'src/main/find.ts', 'src/main/fetch.ts'],
     plugins: [withoutUnused, withoutUnusedOfGitHub, builtinsByCall, onlyUsedSchemas],
   }),
-  // By itself: what it shared with the actions would be more chunks for each of them to load.
+  // By themselves: what they shared with the actions would be more chunks for each of them to load.
+  await build({ ...shared, entryPoints: ['src/main/hash.ts'], plugins: [builtinsByCall] }),
   await build({
     ...shared,
     entryPoints: ['src/main/cache.ts'],

@@ -46,7 +46,8 @@ async function seaweedDownload(): Promise<string | undefined> {
   return wheels && describeSize(wheels.size);
 }
 
-async function installFromPyPI(requirement: string): Promise<string | undefined> {
+/** Installs a requirement into an environment of its own; says how much that was to download. */
+export async function installFromPyPI(requirement: string): Promise<string | undefined> {
   const folder = folderOf(requirement);
   const wheels = await download(requirement);
   if (wheels === undefined) return undefined;
@@ -139,7 +140,8 @@ function folderOf(requirement: string): string {
   return join(ENGINES, requirement.replace(/[^\w.]+/g, '-'));
 }
 
-function commandOf(requirement: string, name: string): string {
+/** A command that an installed requirement brings. */
+export function commandOf(requirement: string, name: string): string {
   const isWindows = process.platform === 'win32';
   return join(folderOf(requirement), ...(isWindows ? ['Scripts', `${name}.exe`] : ['bin', name]));
 }

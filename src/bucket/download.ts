@@ -1,5 +1,4 @@
 /** Reads one object into one open file, in parallel ranges, hashing as it comes. */
-import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +6,7 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
 import { type Bucket, send } from './client.ts';
 import { codeOf, isAbort, statusOf } from './failures.ts';
+import { followFile } from './file-hash.ts';
 import type { ListedObject } from './objects.ts';
 import { inParallel, type Part, partsOf } from './parts.ts';
 
@@ -22,6 +22,7 @@ export interface Download {
 
 /** Tries per range, on top of the SDK's own tries to get an answer at all. */
 const RANGE_TRIES = 5;
+const WRITE_BYTES = 1024 * 1024;
 
 /**
  * Downloads the object. Every range is bound to the object's ETag (`If-Match`), is written in place, and is
@@ -32,48 +33,21 @@ const RANGE_TRIES = 5;
  */
 export async function downloadObject(bucket: Bucket, download: Download): Promise<string> {
   const parts = partsOf(download.object.size);
-  const arrivals = parts.map(() => Promise.withResolvers<void>());
-  // The hash waits for one part at a time; a failure reaches those that nobody waits for as well.
-  for (const { promise } of arrivals) promise.catch(() => undefined);
   let received = 0;
   const onBytes = (bytes: number) => {
     received += bytes;
     download.onProgress?.(received);
   };
-  const transfer = inParallel(parts, download.signal, () => async (part, signal) => {
-    await downloadPart(bucket, download, part, signal, onBytes);
-    arrivals[part.number - 1]!.resolve();
-  });
-  const hash = hashAsItComes(download.file, parts, arrivals);
+  const hash = followFile(download.file, download.object.size);
   try {
-    await transfer;
-  } catch (error) {
-    for (const arrival of arrivals) arrival.reject(error);
-    await hash.catch(() => undefined);
-    throw error;
+    await inParallel(parts, download.signal, () => async (part, signal) => {
+      await downloadPart(bucket, download, part, signal, onBytes);
+      hash.arrived(part);
+    });
+    return await hash.digest();
+  } finally {
+    await hash.close();
   }
-  return hash;
-}
-
-/** The hash needs the bytes in order, the ranges come as they come: it follows behind, through the file. */
-async function hashAsItComes(
-  file: FileHandle,
-  parts: readonly Part[],
-  arrivals: readonly PromiseWithResolvers<void>[],
-): Promise<string> {
-  const hash = createHash('sha256');
-  const buffer = Buffer.allocUnsafe(1024 * 1024);
-  for (const [index, part] of parts.entries()) {
-    await arrivals[index]!.promise;
-    const end = part.offset + part.size;
-    for (let position = part.offset; position < end; ) {
-      const { bytesRead } = await file.read(buffer, 0, Math.min(buffer.length, end - position), position);
-      if (bytesRead === 0) throw new Error('The downloaded file is shorter than what was written to it.');
-      hash.update(buffer.subarray(0, bytesRead));
-      position += bytesRead;
-    }
-  }
-  return hash.digest('hex');
 }
 
 async function downloadPart(
@@ -88,12 +62,12 @@ async function downloadPart(
   for (let attempt = 1; done < part.size; attempt += 1) {
     try {
       const rest = { first: part.offset + done, last: part.offset + part.size - 1 };
-      for await (const chunk of await openRange(bucket, object, rest, signal)) {
+      for await (const bytes of inBatches(await openRange(bucket, object, rest, signal))) {
         // A server that ignores the range would send the whole object into the place of a part.
-        if (done + chunk.length > part.size) throw unwantedBytes(bucket, object);
-        await writeFully(download.file, chunk, part.offset + done);
-        done += chunk.length;
-        onBytes(chunk.length);
+        if (done + bytes.length > part.size) throw unwantedBytes(bucket, object);
+        await writeFully(download.file, bytes, part.offset + done);
+        done += bytes.length;
+        onBytes(bytes.length);
       }
       if (done < part.size) throw new Error(`the answer ended after ${done} of ${part.size} bytes`);
     } catch (error) {
@@ -129,6 +103,28 @@ async function openRange(
     if (isGone || status === 412) throw changedMeanwhile(bucket, key, status);
     throw error;
   }
+}
+
+/** A write costs more than it moves when it moves 64 KiB, which is what a socket gives at a time. */
+async function* inBatches(stream: Readable): AsyncGenerator<Buffer> {
+  let batch: Buffer[] = [];
+  let size = 0;
+  let failure: unknown;
+  try {
+    for await (const chunk of stream) {
+      batch.push(chunk);
+      size += chunk.length;
+      if (size < WRITE_BYTES) continue;
+      yield Buffer.concat(batch);
+      batch = [];
+      size = 0;
+    }
+  } catch (error) {
+    failure = error;
+  }
+  // What came before a line broke need not come again.
+  if (size > 0) yield Buffer.concat(batch);
+  if (failure !== undefined) throw failure;
 }
 
 async function writeFully(file: FileHandle, chunk: Buffer, position: number): Promise<void> {

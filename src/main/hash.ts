@@ -1,0 +1,11 @@
+/** The thread that hashes a large file while the rest of it arrives. */
+import { createHash } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ThreadMessage } from '../bucket/file-hash.ts';
+import { hashStretch } from '../bucket/hash-stretch.ts';
+
+const hash = createHash('sha256');
+parentPort?.on('message', (message: ThreadMessage) => {
+  if (message === 'digest') parentPort?.postMessage(hash.digest('hex'));
+  else hashStretch(hash, workerData, message);
+});
