@@ -62,12 +62,12 @@ async function downloadPart(
   for (let attempt = 1; done < part.size; attempt += 1) {
     try {
       const rest = { first: part.offset + done, last: part.offset + part.size - 1 };
-      for await (const bytes of inBatches(await openRange(bucket, object, rest, signal))) {
+      for await (const { chunks, size } of inBatches(await openRange(bucket, object, rest, signal))) {
         // A server that ignores the range would send the whole object into the place of a part.
-        if (done + bytes.length > part.size) throw unwantedBytes(bucket, object);
-        await writeFully(download.file, bytes, part.offset + done);
-        done += bytes.length;
-        onBytes(bytes.length);
+        if (done + size > part.size) throw unwantedBytes(bucket, object);
+        await writeFully(download.file, chunks, size, part.offset + done);
+        done += size;
+        onBytes(size);
       }
       if (done < part.size) throw new Error(`the answer ended after ${done} of ${part.size} bytes`);
     } catch (error) {
@@ -106,31 +106,34 @@ async function openRange(
 }
 
 /** A write costs more than it moves when it moves 64 KiB, which is what a socket gives at a time. */
-async function* inBatches(stream: Readable): AsyncGenerator<Buffer> {
-  let batch: Buffer[] = [];
+async function* inBatches(stream: Readable): AsyncGenerator<{ chunks: Buffer[]; size: number }> {
+  let chunks: Buffer[] = [];
   let size = 0;
   let failure: unknown;
   try {
     for await (const chunk of stream) {
-      batch.push(chunk);
+      chunks.push(chunk);
       size += chunk.length;
       if (size < WRITE_BYTES) continue;
-      yield Buffer.concat(batch);
-      batch = [];
+      yield { chunks, size };
+      chunks = [];
       size = 0;
     }
   } catch (error) {
     failure = error;
   }
   // What came before a line broke need not come again.
-  if (size > 0) yield Buffer.concat(batch);
+  if (size > 0) yield { chunks, size };
   if (failure !== undefined) throw failure;
 }
 
-async function writeFully(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < chunk.length; ) {
-    const { bytesWritten } = await file.write(chunk, done, chunk.length - done, position + done);
-    done += bytesWritten;
+async function writeFully(file: FileHandle, chunks: Buffer[], size: number, position: number): Promise<void> {
+  const { bytesWritten } = await file.writev(chunks, position);
+  if (bytesWritten === size) return;
+  const rest = Buffer.concat(chunks).subarray(bytesWritten);
+  for (let done = 0; done < rest.length; ) {
+    const more = await file.write(rest, done, rest.length - done, position + bytesWritten + done);
+    done += more.bytesWritten;
   }
 }
 
