@@ -57,6 +57,7 @@ test.each([
   [1023, '1023 bytes'],
   [1024, '1.0 KiB (1024 bytes)'],
   [1_468_006, '1.4 MiB (1468006 bytes)'],
+  [1024 ** 2 - 1, '1.0 MiB (1048575 bytes)'],
   [6 * 1024 ** 3, '6.0 GiB (6442450944 bytes)'],
 ])('%d bytes read %s', (bytes, text) => {
   expect(readableSize(bytes)).toBe(text);

@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import * as core from '@actions/core';
 import type { ActionsCache } from './actions/cache.ts';
 import { type FetchInputs, readFetchInputs } from './actions/inputs.ts';
-import { describeWheel, note, readableSize, say } from './actions/log.ts';
+import { describeWheel, note, readableSize, say, sayAll } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
+import { progressOf } from './actions/progress.ts';
 import { ask, type Reply } from './actions/question.ts';
 import { writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
@@ -24,11 +25,16 @@ export async function fetch(signal: AbortSignal): Promise<void> {
   try {
     const found = await ask(bucket, inputs, signal);
     if (!isComplete(found)) refuseOrGoOn(inputs, found);
-    for (const wheel of found.wheels) say(`Found ${describeWheel(wheel, inputs)}.`);
+    sayAll(
+      `Found ${found.wheels.length} wheels`,
+      found.wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
+    );
     const cache = await cacheOf(inputs);
     const folder = resolve(inputs.workspace, inputs.path);
-    const saved = await saveWheels(bucket, found.wheels, folder, signal, cache);
-    saved.forEach(tell);
+    const onProgress = progressOf('Downloaded');
+    const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress });
+    saved.forEach(noteUnverified);
+    sayAll(`Fetched ${saved.length} wheels into ${folder}`, saved.map(outcome));
     await report(bucket, inputs, found, saved);
     // All is done by now: what goes wrong from here on, or is cancelled, takes nothing away.
     await cache?.keep(saved, signal);
@@ -57,21 +63,20 @@ function refuseOrGoOn(inputs: FetchInputs, { lacking }: Reply): void {
   });
 }
 
-function tell({ wheel, path, how }: SavedWheel): void {
-  const { sha256, size, name } = wheel;
-  if (sha256 === '') {
-    note(
-      `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
-    );
-  }
+function noteUnverified({ wheel: { sha256, name } }: SavedWheel): void {
+  if (sha256 !== '') return;
+  note(
+    `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
+    'SHA-256 not known',
+  );
+}
+
+function outcome({ wheel: { sha256, size }, path, how }: SavedWheel): string {
   if (how === 'was-there') {
-    say(`${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`);
-    return;
+    return `${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`;
   }
   const source = how === 'from-cache' ? ' from the Actions cache' : '';
-  say(
-    `Fetched ${path}${source}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`,
-  );
+  return `Fetched ${path}${source}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`;
 }
 
 async function report(

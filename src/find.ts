@@ -2,7 +2,7 @@
 import * as core from '@actions/core';
 import { warnOfOtherHead } from './actions/commits.ts';
 import { type FindInputs, readFindInputs } from './actions/inputs.ts';
-import { describeWheel, say, warn } from './actions/log.ts';
+import { describeWheel, say, sayAll, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { ask } from './actions/question.ts';
 import { writeSummary } from './actions/summary.ts';
@@ -38,7 +38,10 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
   const found = await ask(bucket, inputs, signal);
   const skipBuild = isComplete(found);
   const wheels = await link(bucket, found.wheels);
-  for (const wheel of wheels) say(`Found ${describeWheel(wheel, inputs)}.`);
+  sayAll(
+    `Found ${wheels.length} wheels`,
+    wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
+  );
   say(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.lacking}. The build is needed.`);
   setWheelOutputs(inputs.bucket, wheels, skipBuild, await indexUrl(bucket, inputs.place, found.hasIndex));
   core.setOutput('missing-targets', JSON.stringify(found.missing));

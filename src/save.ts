@@ -30,6 +30,17 @@ export interface WheelCache {
   refuse(wheel: StoredWheel): void;
 }
 
+/** How to bring wheels. */
+export interface Saving {
+  /** Absolute. */
+  readonly folder: string;
+  readonly signal: AbortSignal;
+  /** Asked before the bucket for wheels that were stored with a SHA-256. */
+  readonly cache?: WheelCache | undefined;
+  /** Told the bytes of all downloads together: how many have arrived, first none, and how many there are. */
+  readonly onProgress?: (bytes: number, total: number) => void;
+}
+
 /** A wheel on its way: verified under a temporary name, or there already. */
 interface Arrival extends SavedWheel {
   /** Empty where nothing had to be brought. */
@@ -40,16 +51,12 @@ interface Arrival extends SavedWheel {
  * Brings wheels into `folder`, which is made where it is missing: all of them, or none. A file with the
  * name and the SHA-256 of a wheel is kept; one with other bytes is replaced once all new ones are verified.
  *
- * @param folder - absolute
- * @param cache - asked before the bucket for wheels that were stored with a SHA-256
  * @throws WheelStoreError; the folder then holds what it held before
  */
 export async function saveWheels(
   bucket: Bucket,
   wheels: readonly StoredWheel[],
-  folder: string,
-  signal: AbortSignal,
-  cache?: WheelCache,
+  { folder, signal, cache, onProgress }: Saving,
 ): Promise<SavedWheel[]> {
   refuseEqualNames(wheels);
   await refuseFolders(wheels, folder);
@@ -70,7 +77,8 @@ export async function saveWheels(
   try {
     const arrivals = cache === undefined ? expected : await takeFromCache(cache, expected, signal);
     const missing = arrivals.filter(({ how }) => how === 'downloaded');
-    await allAtOnce(missing, signal, (arrival, either) => receive(bucket, arrival, folder, either));
+    const onBytes = counterOf(missing, onProgress);
+    await allAtOnce(missing, signal, (arrival, either) => receive(bucket, arrival, folder, either, onBytes));
     signal.throwIfAborted();
     for (const { temporary, path } of wanted) await rename(temporary, path);
     return arrivals;
@@ -78,6 +86,17 @@ export async function saveWheels(
     await Promise.all(wanted.map(({ temporary }) => rm(temporary, { force: true })));
     throw explainDisk(error, folder);
   }
+}
+
+/** Adds the bytes of all downloads up. */
+function counterOf(arrivals: readonly Arrival[], onProgress: Saving['onProgress']): (more: number) => void {
+  const total = arrivals.reduce((sum, { wheel }) => sum + wheel.size, 0);
+  let received = 0;
+  onProgress?.(received, total);
+  return (more) => {
+    received += more;
+    onProgress?.(received, total);
+  };
 }
 
 /** One after the other: each takes the whole line, and room for its archive besides. */
@@ -130,10 +149,11 @@ async function receive(
   { wheel, temporary }: Arrival,
   folder: string,
   signal: AbortSignal,
+  onBytes: (more: number) => void,
 ): Promise<void> {
   const file = await openNew(temporary, folder);
   try {
-    const sha256 = await downloadObject(bucket, { object: wheel, file, signal });
+    const sha256 = await downloadObject(bucket, { object: wheel, file, signal, onBytes });
     await verify(temporary, file, wheel, sha256);
   } finally {
     await file.close();

@@ -24,7 +24,8 @@ export interface Placement {
   /** Object metadata besides the SHA-256. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  readonly warn: (text: string) => void;
+  readonly warn: (text: string, title: string) => void;
+  /** Told the bytes sent so far, first none. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -119,6 +120,7 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
     if (statusOf(error) !== 501 && codeOf(error) !== 'NotImplemented') throw error;
     warn(
       `${bucket.customEndpoint ?? 'The store'} has no conditional writes (If-None-Match), so the slot is looked at before and after the upload instead.`,
+      'No conditional writes',
     );
     if ((await look(bucket, placement)).ours !== undefined) return { created: false };
     return putFile(bucket, { ...upload, onlyIfAbsent: false });
@@ -182,7 +184,10 @@ async function takeAway(bucket: Bucket, { slot, wheel, warn }: Placement, putId:
     const head = await headObject(bucket, key);
     if (head?.metadata[PUT_ID] === putId) await deleteObject(bucket, key);
   } catch (error) {
-    warn(`What this step put at ${key} could not be taken away again. ${(error as Error).message}`);
+    warn(
+      `What this step put at ${key} could not be taken away again. ${(error as Error).message}`,
+      'Wheel left in the store',
+    );
   }
 }
 
@@ -192,6 +197,7 @@ async function withdraw(bucket: Bucket, claim: string, { warn }: Placement): Pro
   } catch (error) {
     warn(
       `The empty object ${claim}, which announced this upload, could not be removed. ${(error as Error).message}`,
+      'Empty object left in the store',
     );
   }
 }

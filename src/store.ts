@@ -5,10 +5,12 @@ import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
 import { warnOfLeftOver } from './actions/left-over.ts';
 import { describeWheel, readableSize, say, trace, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
+import { progressOf } from './actions/progress.ts';
+import { showWarnings } from './actions/question.ts';
 import { writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
-import { slotFolder } from './layout.ts';
+import { indexKey, slotFolder } from './layout.ts';
 import { lookUp, type Query, type StoredWheel } from './lookup.ts';
 import { publishIndex } from './publish.ts';
 import { placeInSlot } from './slot.ts';
@@ -74,12 +76,14 @@ async function put(
   warnOfOtherVersion(contents.version, inputs.place.commit);
   await warnOfLeftOver(wheel, inputs.eventPath);
   const slot = { ...inputs.place, run: inputs.run, attempt: inputs.attempt, target: inputs.target };
+  const showProgress = progressOf('Uploaded');
   const placed = await placeInSlot(bucket, {
     slot,
     wheel,
     metadata: describe(inputs, contents),
     signal,
     warn,
+    onProgress: (bytes) => showProgress(bytes, wheel.size),
   });
   const where = `s3://${inputs.bucket.name}/${placed.wheel.key}`;
   say(
@@ -101,9 +105,9 @@ async function handOut(
 ): Promise<void> {
   const { place, run, attempt, target } = inputs;
   const query: Query = { place, targets: [target], scope: 'commit', run, attempt };
-  const { wheels, warnings, hasIndex } = await lookUp(bucket, query, signal);
-  for (const text of warnings) warn(text);
-  const stored = wheels[0];
+  const answer = await lookUp(bucket, query, signal);
+  showWarnings(answer);
+  const stored = answer.wheels[0];
   const none = describeSearch(inputs.path, search);
   if (stored === undefined) {
     throw new WheelStoreError({
@@ -113,7 +117,7 @@ async function handOut(
     });
   }
   say(`There is ${none}: the build was skipped. Handing out ${describeWheel(stored, inputs)}.`);
-  await handOver(bucket, inputs, stored, true, hasIndex);
+  await handOver(bucket, inputs, stored, true, answer.hasIndex);
   await comment(bucket, inputs, signal);
 }
 
@@ -144,6 +148,7 @@ async function updateIndex(
   }
   try {
     await publishIndex(bucket, inputs, wheel, signal);
+    say(`The index page shows it: s3://${inputs.bucket.name}/${indexKey(inputs.place)}.`);
     return true;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;

@@ -23,13 +23,30 @@ export function say(text: string): void {
   core.info(printable(text));
 }
 
+/** So many lines of one kind still are taken in at a glance. */
+const MOST_UNFOLDED = 3;
+
+/**
+ * One line for each of several things that were done, folded under a heading where they are many. They are
+ * finished before the group is opened, so no error ever ends up in a fold.
+ */
+export function sayAll(heading: string, lines: readonly string[]): void {
+  if (lines.length <= MOST_UNFOLDED) {
+    lines.forEach(say);
+    return;
+  }
+  core.startGroup(printable(heading));
+  lines.forEach(say);
+  core.endGroup();
+}
+
 /** A yellow annotation. */
-export function warn(text: string, title = 'wheel-store'): void {
+export function warn(text: string, title: string): void {
   core.warning(printable(text), { title: printable(title) });
 }
 
 /** A blue annotation. */
-export function note(text: string, title = 'wheel-store'): void {
+export function note(text: string, title: string): void {
   core.notice(printable(text), { title: printable(title) });
 }
 
@@ -38,12 +55,18 @@ export function trace(text: string): void {
   core.debug(printable(text));
 }
 
-/** Bytes as people read them: `1.4 MiB (1468006 bytes)`; below 1 KiB only the bytes. */
+/** Bytes as people read them, and exactly: `1.4 MiB (1468006 bytes)`; below 1 KiB only the bytes. */
 export function readableSize(bytes: number): string {
-  if (bytes < 1024) return `${bytes} bytes`;
-  const exponent = Math.min(Math.floor(Math.log2(bytes) / 10), 4);
-  const unit = ['', 'KiB', 'MiB', 'GiB', 'TiB'][exponent];
-  return `${(bytes / 1024 ** exponent).toFixed(1)} ${unit} (${bytes} bytes)`;
+  return bytes < 1024 ? shortSize(bytes) : `${shortSize(bytes)} (${bytes} bytes)`;
+}
+
+/** Bytes as people read them: `1.4 MiB`, `312 bytes`. */
+export function shortSize(bytes: number): string {
+  if (bytes < 1024) return `${Math.round(bytes)} bytes`;
+  const units = ['KiB', 'MiB', 'GiB', 'TiB'];
+  // What would be rounded to 1024.0 is one of the next unit.
+  const exponent = [1, 2, 3].find((power) => bytes / 1024 ** power < 1023.95) ?? 4;
+  return `${(bytes / 1024 ** exponent).toFixed(1)} ${units[exponent - 1]}`;
 }
 
 /** Where a wheel was found and who stored it, as the object of a sentence. */

@@ -29,6 +29,7 @@ export async function link(bucket: Bucket, wheels: readonly StoredWheel[]): Prom
     for (const { url } of linked) maskSignature(url);
     warn(
       `The presigned wheel-url is for the steps of this job, for ${presignSeconds} seconds: GitHub drops a job output that holds masked text, so other jobs use find or fetch instead.`,
+      'For the steps of this job only',
     );
   }
   return linked;

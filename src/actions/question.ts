@@ -20,10 +20,15 @@ export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSig
   const onWait = () =>
     say(`Not stored yet: ${describeQuery(inputs)}. Looking again for up to ${inputs.wait} seconds.`);
   const answer = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
-  for (const text of answer.warnings) warn(text);
+  showWarnings(answer);
   const waited =
     inputs.wait === 0 ? '' : `, after ${Math.round(process.uptime() - started)} seconds of waiting`;
   return { ...answer, lacking: `${lackingIn(answer, inputs)}${waited}` };
+}
+
+/** Shows what a look-up has to say besides its answer. */
+export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
+  for (const text of warnings) warn(text, 'Slot with two wheels');
 }
 
 /** Only who asks for an interpreter pays for what asks it. */

@@ -16,8 +16,8 @@ export interface Download {
   /** An empty file, open for reading and writing. */
   readonly file: FileHandle;
   readonly signal: AbortSignal;
-  /** Told the bytes received so far. */
-  readonly onProgress?: (bytes: number) => void;
+  /** Told how many more bytes have arrived. */
+  readonly onBytes?: (more: number) => void;
 }
 
 /** Tries per range, on top of the SDK's own tries to get an answer at all. */
@@ -33,15 +33,10 @@ const WRITE_BYTES = 1024 * 1024;
  */
 export async function downloadObject(bucket: Bucket, download: Download): Promise<string> {
   const parts = partsOf(download.object.size);
-  let received = 0;
-  const onBytes = (bytes: number) => {
-    received += bytes;
-    download.onProgress?.(received);
-  };
   const hash = followFile(download.file, download.object.size);
   try {
     await inParallel(parts, download.signal, () => async (part, signal) => {
-      await downloadPart(bucket, download, part, signal, onBytes);
+      await downloadPart(bucket, download, part, signal);
       hash.arrived(part);
     });
     return await hash.digest();
@@ -55,7 +50,6 @@ async function downloadPart(
   download: Download,
   part: Part,
   signal: AbortSignal,
-  onBytes: (bytes: number) => void,
 ): Promise<void> {
   const { object } = download;
   let done = 0;
@@ -67,7 +61,7 @@ async function downloadPart(
         if (done + size > part.size) throw unwantedBytes(bucket, object);
         await writeFully(download.file, chunks, size, part.offset + done);
         done += size;
-        onBytes(size);
+        download.onBytes?.(size);
       }
       if (done < part.size) throw new Error(`the answer ended after ${done} of ${part.size} bytes`);
     } catch (error) {

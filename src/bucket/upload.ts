@@ -29,8 +29,8 @@ export interface Upload {
   /** Called when all bytes were read and before the object comes to be; throws when the file has changed. */
   readonly confirmUnchanged: () => Promise<void>;
   readonly signal: AbortSignal;
-  readonly warn: (text: string) => void;
-  /** Told the bytes sent so far. */
+  readonly warn: (text: string, title: string) => void;
+  /** Told the bytes sent so far, first none. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -112,6 +112,7 @@ interface MultipartTarget {
 async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget): Promise<CompletedPart[]> {
   const parts = partsOf(upload.size);
   let sent = 0;
+  upload.onProgress?.(sent);
   return inParallel(parts, upload.signal, () => {
     const buffer = Buffer.allocUnsafe(parts[0]!.size);
     return async (part, signal) => {
@@ -140,6 +141,7 @@ async function abandon(bucket: Bucket, upload: Upload, target: MultipartTarget):
     if (statusOf(error) === 404) return;
     upload.warn(
       `The parts that were uploaded for ${upload.key} could not be removed; a life-cycle rule with AbortIncompleteMultipartUpload does it. ${(error as Error).message}`,
+      'Parts left in the store',
     );
   }
 }

@@ -1,0 +1,96 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { steppingClock } from '../stand-ins/clock.ts';
+import { type Job, startJob } from '../stand-ins/job.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const MIB = 1024 * 1024;
+const W = 'demo-1.0-py3-none-any.whl';
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+function lines(log: string, pattern: RegExp): string[] {
+  return log.split('\n').filter((line) => pattern.test(line));
+}
+
+/** Stores a wheel for each target, all of one size. */
+async function storeTargets(job: Job, targets: readonly string[], bytes = 0): Promise<void> {
+  for (const target of targets) {
+    const wheel = `${target}/demo-1.0-${target}-none-any.whl`;
+    const files = { 'demo/noise.bin': new Uint8Array(bytes) };
+    await makeWheel(job.workspace, wheel, { files, level: 0 });
+    const { errors } = await job.step('store', { path: target, target, index: 'false' });
+    expect(errors).toEqual([]);
+  }
+}
+
+describe('the progress of a long transfer', () => {
+  test('of a store: a line each time that ten seconds have passed, none at its end', async () => {
+    await using job = await startJob(bucket);
+    // Five parts of 8 MiB and a small one: six times the clock is asked, and says 6 s later each time.
+    await makeWheel(job.dist, W, { files: { 'demo/noise.bin': new Uint8Array(40 * MIB) }, level: 0 });
+    const { log, errors } = await job.step('store', { index: 'false' }, steppingClock(6_000));
+    expect(errors).toEqual([]);
+    const shown = lines(log, /^Uploaded/);
+    expect(shown).toHaveLength(2);
+    for (const line of shown) {
+      expect(line).toMatch(
+        /^Uploaded \d\d%: \d\d?\.\d MiB of 40\.0 MiB, (?:\d\.\d MiB|\d{3}\.\d KiB)\/s, \d\d? s left\.$/,
+      );
+    }
+  });
+
+  test('of a fetch: one line for all wheels together', async () => {
+    await using job = await startJob(bucket);
+    await storeTargets(job, ['py2', 'py3'], 20 * MIB);
+    const { log, errors } = await job.step('fetch', { target: '*' }, steppingClock(500));
+    expect(errors).toEqual([]);
+    const shown = lines(log, /^Downloaded/);
+    const percents = shown.map((line) => Number(/^Downloaded (\d+)%: .* of 40\.0 MiB, /.exec(line)?.[1]));
+    expect(percents.length).toBeGreaterThan(5);
+    expect(percents).toEqual(percents.toSorted((a, b) => a - b));
+    expect(percents.at(-1)).toBeLessThan(100);
+  });
+
+  test('of a short one: no line', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, { files: { 'demo/noise.bin': new Uint8Array(40 * MIB) }, level: 0 });
+    const stored = await job.step('store', { index: 'false' }, steppingClock(1));
+    const fetched = await job.step('fetch', { path: 'fetched' }, steppingClock(0.001));
+    expect(lines(stored.log + fetched.log, /%/)).toEqual([]);
+  });
+});
+
+describe('several wheels', () => {
+  test('are folded into one group per phase', async () => {
+    await using job = await startJob(bucket);
+    await storeTargets(job, ['cp310', 'cp311', 'cp312', 'cp313']);
+    const { commands, log } = await job.step('fetch', { target: '*' });
+    const groups = commands.filter(({ name }) => name === 'group').map(({ message }) => message);
+    expect(groups).toEqual(['Found 4 wheels', `Fetched 4 wheels into ${job.dist}`]);
+    expect(commands.filter(({ name }) => name === 'endgroup')).toHaveLength(2);
+    expect(lines(log, /^Found s3:/)).toHaveLength(4);
+    expect(lines(log, /^Fetched \//)).toHaveLength(4);
+  });
+
+  test('where they are few, are not', async () => {
+    await using job = await startJob(bucket);
+    await storeTargets(job, ['cp310', 'cp311', 'cp312']);
+    const { commands, log } = await job.step('find', { target: '*' });
+    expect(commands.filter(({ name }) => name === 'group')).toEqual([]);
+    expect(lines(log, /^Found s3:/)).toHaveLength(3);
+  });
+
+  test('an error stands outside of the groups', async () => {
+    await using job = await startJob(bucket);
+    const targets = ['cp310', 'cp311', 'cp312', 'cp313'];
+    await storeTargets(job, targets);
+    await bucket.put(job.key('cp310/demo-1.0-cp310-none-any.whl'), 'damaged', { sha256: 'f'.repeat(64) });
+    const { log, code } = await job.step('fetch', { target: '*' });
+    expect(code).toBe(1);
+    const kinds = lines(log, /^::(group|endgroup|error)/).map((line) => /^::(\w+)/.exec(line)![1]);
+    expect(kinds).toEqual(['group', 'endgroup', 'error']);
+  });
+});
