@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import * as core from '@actions/core';
 import type { ActionsCache } from './actions/cache.ts';
 import { type FetchInputs, readFetchInputs } from './actions/inputs.ts';
-import { describeWheel, note, readableSize, say, sayAll } from './actions/log.ts';
+import { describeWheel, note, readableSize, requestTracer, say, sayAll } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { progressOf } from './actions/progress.ts';
 import { ask, type Reply } from './actions/question.ts';
@@ -21,7 +21,7 @@ import { type SavedWheel, saveWheels } from './save.ts';
  */
 export async function fetch(signal: AbortSignal): Promise<void> {
   const inputs = readFetchInputs();
-  const bucket = await openBucket(inputs.bucket);
+  const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
     const found = await ask(bucket, inputs, signal);
     if (!isComplete(found)) refuseOrGoOn(inputs, found);

@@ -2,7 +2,7 @@
 import * as core from '@actions/core';
 import { warnOfOtherHead } from './actions/commits.ts';
 import { type FindInputs, readFindInputs } from './actions/inputs.ts';
-import { describeWheel, say, sayAll, warn } from './actions/log.ts';
+import { describeWheel, requestTracer, say, sayAll, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { ask } from './actions/question.ts';
 import { writeSummary } from './actions/summary.ts';
@@ -21,7 +21,7 @@ export async function find(signal: AbortSignal): Promise<void> {
     say('Not looked up: rebuild is true, so the answer is to build.');
     return answerBuild(inputs);
   }
-  const bucket = await openBucket(inputs.bucket);
+  const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
     await answer(bucket, inputs, signal);
   } catch (error) {

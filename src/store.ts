@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { warnOfOtherCommit, warnOfOtherVersion } from './actions/commits.ts';
 import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
 import { warnOfLeftOver } from './actions/left-over.ts';
-import { describeWheel, readableSize, say, trace, warn } from './actions/log.ts';
+import { describeWheel, readableSize, requestTracer, say, trace, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { progressOf } from './actions/progress.ts';
 import { showWarnings } from './actions/question.ts';
@@ -35,7 +35,7 @@ export async function store(signal: AbortSignal): Promise<void> {
   const search = await findWheels(inputs.path, inputs.workspace);
   const path = onlyWheel(search);
   const checked = path === undefined ? undefined : await check(path);
-  const bucket = await openBucket(inputs.bucket);
+  const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
     if (checked === undefined) await handOut(bucket, inputs, search, signal);
     else await put(bucket, inputs, checked, signal);

@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { steppingClock } from '../stand-ins/clock.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { type Operation, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import type { StepResult } from '../stand-ins/runner.ts';
+import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
 
 const MIB = 1024 * 1024;
 const W = 'demo-1.0-py3-none-any.whl';
@@ -93,4 +95,93 @@ describe('several wheels', () => {
     const kinds = lines(log, /^::(group|endgroup|error)/).map((line) => /^::(\w+)/.exec(line)![1]);
     expect(kinds).toEqual(['group', 'endgroup', 'error']);
   });
+});
+
+describe('with step debugging on', () => {
+  const DEBUG = { RUNNER_DEBUG: '1' };
+  const OPERATIONS: Readonly<Record<string, Operation>> = {
+    ListObjectsV2: 'list',
+    GetObject: 'get',
+    HeadObject: 'head',
+    PutObject: 'put',
+    DeleteObject: 'delete',
+    CreateMultipartUpload: 'create-upload',
+    UploadPart: 'part',
+    CompleteMultipartUpload: 'complete',
+  };
+
+  function debugLines({ commands }: StepResult): string[] {
+    return commands.filter(({ name }) => name === 'debug').map(({ message }) => message);
+  }
+
+  test('each request is a line, and nothing but the requests', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, { files: { 'demo/noise.bin': new Uint8Array(20 * MIB) }, level: 0 });
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const inputs = { 'endpoint-url': proxy.endpoint };
+    const stored = await job.step('store', inputs, DEBUG);
+    const fetched = await job.step('fetch', { ...inputs, path: 'fetched' }, DEBUG);
+    const shown = [...debugLines(stored), ...debugLines(fetched)].map((line) => {
+      const [, operation, key] =
+        /^[A-Z]+ (\w+) (\S+)(?: part \d| bytes=\d+-\d+)?: 20[046], request id \w+, attempt 1, \d+ ms$/.exec(
+          line.replace(/404 NoSuchKey/, '200'),
+        ) ?? [];
+      const path = operation === 'ListObjectsV2' ? `${bucket.name}/` : `${bucket.name}/${key}`;
+      return `${OPERATIONS[operation ?? '']} /${path}`;
+    });
+    const sent = proxy.requests.map(({ operation, path }) => `${operation} ${path}`);
+    expect(shown.toSorted()).toEqual(sent.toSorted());
+  });
+
+  test('each try of a request is a line, with what went wrong', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await job.step('store');
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) => {
+      if (operation === 'head' && nth === 1) return { cut: 'before' };
+      if (operation !== 'list' || nth > 1) return undefined;
+      const body = '<Error><Code>SlowDown</Code><Message>slower</Message></Error>';
+      return { status: 503, body, headers: { 'x-amz-request-id': 'ID\u0085503' } };
+    });
+    const found = await job.step('find', { 'endpoint-url': proxy.endpoint }, DEBUG);
+    const folder = `${job.prefix}/${COMMIT}/`;
+    const shown = debugLines(found).map((line) =>
+      line.replace(/\d+ ms$/, '… ms').replace(/id \w{10,}/, 'id …'),
+    );
+    expect(shown).toEqual([
+      `GET ListObjectsV2 ${folder}: 503 SlowDown, request id ID\\x85503, attempt 1, … ms`,
+      `GET ListObjectsV2 ${folder}: 200, request id …, attempt 2, … ms`,
+      `HEAD HeadObject ${folder}7_1/${W}: no answer ECONNRESET, no request id, attempt 1, … ms`,
+      `HEAD HeadObject ${folder}7_1/${W}: 200, request id …, attempt 2, … ms`,
+    ]);
+  });
+
+  test('a URL that is only signed is no request, and its signature is in no line', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const { outputs, ...result } = await job.step('store', { presign: '900', index: 'false' }, DEBUG);
+    const signature = new URL(outputs['wheel-url']!).searchParams.get('X-Amz-Signature')!;
+    const shown = debugLines({ outputs, ...result });
+    expect(shown.filter((line) => line.includes('GetObject'))).toEqual([]);
+    expect(shown.join('\n')).not.toContain(signature);
+    expect(shown.join('\n')).not.toContain('?');
+  });
+
+  test('and with it off there is none', async () => {
+    await using job = await startJob(bucket);
+    expect(debugLines(await job.step('find'))).toEqual([]);
+  });
+});
+
+test('every annotation has a title of its own', async () => {
+  await using job = await startJob(bucket);
+  for (const name of ['demo-1.0-py2-none-any.whl', W]) await bucket.put(job.key(name), 'not empty');
+  await bucket.put(`${job.prefix}/${COMMIT}/${W}`, Buffer.from(wheelBytes(W)));
+  const { commands } = await job.step('fetch', { presign: '900' });
+  const annotations = commands.filter(({ name }) => ['error', 'warning', 'notice'].includes(name));
+  expect(annotations.map(({ name, properties }) => [name, properties.title])).toEqual([
+    ['warning', 'Slot with two wheels'],
+    ['notice', 'SHA-256 not known'],
+    ['warning', 'For the steps of this job only'],
+  ]);
 });

@@ -1,5 +1,6 @@
 /** What the job's log shows. Every line that leaves this action goes through here. */
 import * as core from '@actions/core';
+import type { SentRequest } from '../bucket/observe.ts';
 
 /**
  * Makes text safe for one line of a log: control characters are shown instead of sent, and what the runner
@@ -53,6 +54,23 @@ export function note(text: string, title: string): void {
 /** A line that shows only with step debugging on. */
 export function trace(text: string): void {
   core.debug(printable(text));
+}
+
+/**
+ * What shows each request to the store in the log while step debugging is on; undefined while it is off.
+ * The runner sets RUNNER_DEBUG=1 for the secret or variable ACTIONS_STEP_DEBUG ("Enabling debug logging").
+ */
+export function requestTracer(): ((request: SentRequest) => void) | undefined {
+  return core.isDebug() ? (request) => trace(describeRequest(request)) : undefined;
+}
+
+/** One line: what was asked, what came back, S3's id of it, which try it was and how long it took. */
+export function describeRequest(request: SentRequest): string {
+  const { method, operation, key, part, status, code, requestId, attempt, milliseconds } = request;
+  const about = [method, operation, key, part].filter((word) => word !== '').join(' ');
+  const answer = [status ?? 'no answer', code].filter((word) => word !== '').join(' ');
+  const id = requestId === '' ? 'no request id' : `request id ${requestId}`;
+  return `${about}: ${answer}, ${id}, attempt ${attempt}, ${Math.round(milliseconds)} ms`;
 }
 
 /** Bytes as people read them, and exactly: `1.4 MiB (1468006 bytes)`; below 1 KiB only the bytes. */

@@ -3,6 +3,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { explain, regionNamedBy } from './failures.ts';
+import { observe, type SentRequest } from './observe.ts';
 
 /** How to reach a bucket. Nothing below this object reads inputs or the environment. */
 export interface BucketSettings {
@@ -56,9 +57,13 @@ const MAX_SOCKETS = 16;
 /**
  * Opens a bucket. Sends nothing.
  *
+ * @param onRequest - told of each request; where nobody wants to know, nothing is spent on it
  * @throws WheelStoreError when the SDK's configuration files cannot be read.
  */
-export async function openBucket(settings: BucketSettings): Promise<Bucket> {
+export async function openBucket(
+  settings: BucketSettings,
+  onRequest?: (request: SentRequest) => void,
+): Promise<Bucket> {
   const region = { current: settings.region };
   const client = new S3Client({
     region: async () => region.current,
@@ -74,6 +79,7 @@ export async function openBucket(settings: BucketSettings): Promise<Bucket> {
       httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS, proxyEnv: settings.proxy }),
     },
   });
+  if (onRequest !== undefined) observe(client, onRequest);
   const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
   client.config.forcePathStyle =
     settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));

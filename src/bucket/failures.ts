@@ -70,6 +70,11 @@ export function statusOf(error: unknown): number | undefined {
   return sdkErrorIn(error).$metadata?.httpStatusCode;
 }
 
+/** S3's id of a request that it refused; empty when the error holds none. */
+export function requestIdOf(error: unknown): string {
+  return sdkErrorIn(error).$metadata?.requestId ?? '';
+}
+
 /** S3's error code (or Node's), such as `PreconditionFailed`, from the SDK's error or the one that explains it. */
 export function codeOf(error: unknown): string {
   const found = sdkErrorIn(error);
