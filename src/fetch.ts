@@ -7,7 +7,7 @@ import { describeWheel, note, readableSize, requestTracer, say, sayAll } from '.
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { progressOf } from './actions/progress.ts';
 import { ask, type Reply } from './actions/question.ts';
-import { writeSummary } from './actions/summary.ts';
+import { countWheels, writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
 import { isComplete } from './lookup.ts';
@@ -87,14 +87,16 @@ async function report(
 ): Promise<void> {
   const wheels = await link(bucket, found.wheels);
   const paths = saved.map(({ path }) => path);
-  setWheelOutputs(
-    inputs.bucket,
-    wheels,
-    isComplete(found),
-    await indexUrl(bucket, inputs.place, found.hasIndex),
-  );
+  const index = await indexUrl(bucket, inputs.place, found.hasIndex);
+  setWheelOutputs(inputs.bucket, wheels, isComplete(found), index);
   core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
   core.setOutput('wheel-paths', JSON.stringify(paths));
-  const heading = wheels.length > 0 ? 'Wheel fetched' : 'No wheel to fetch';
-  await writeSummary({ heading, inputs, wheels, ...(isComplete(found) ? {} : { lacking: found.lacking }) });
+  const heading = wheels.length > 0 ? `${countWheels(wheels)} fetched` : 'No wheel to fetch';
+  await writeSummary({
+    heading,
+    inputs,
+    wheels,
+    index,
+    ...(isComplete(found) ? {} : { lacking: found.lacking }),
+  });
 }

@@ -5,7 +5,7 @@ import { type FindInputs, readFindInputs } from './actions/inputs.ts';
 import { describeWheel, requestTracer, say, sayAll, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { ask } from './actions/question.ts';
-import { writeSummary } from './actions/summary.ts';
+import { countWheels, writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
 import { isComplete } from './lookup.ts';
@@ -43,10 +43,11 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
     wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
   );
   say(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.lacking}. The build is needed.`);
-  setWheelOutputs(inputs.bucket, wheels, skipBuild, await indexUrl(bucket, inputs.place, found.hasIndex));
+  const index = await indexUrl(bucket, inputs.place, found.hasIndex);
+  setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
-  const heading = skipBuild ? 'Wheel found, the build can be skipped' : 'Build needed';
-  await writeSummary({ heading, inputs, wheels, ...(skipBuild ? {} : { lacking: found.lacking }) });
+  const heading = skipBuild ? `${countWheels(wheels)} found, the build can be skipped` : 'Build needed';
+  await writeSummary({ heading, inputs, wheels, index, ...(skipBuild ? {} : { lacking: found.lacking }) });
 }
 
 /** The answer without a look-up: everything that was asked for has to be built. */

@@ -147,6 +147,23 @@ export async function lookUp(
   return { wheels, missing: missingOf(query, stored), unfit: [], hasIndex, warnings };
 }
 
+/**
+ * The newest wheel of a target as a listing alone shows it.
+ *
+ * @returns undefined when there is none, or nothing says which of several it is
+ */
+export async function newestListed(
+  bucket: Bucket,
+  place: CommitPlace,
+  target: string,
+  signal: AbortSignal,
+): Promise<ListedWheel | undefined> {
+  const objects = await listObjects(bucket, commitFolder(place), { signal });
+  const query: Query = { place, targets: [target], scope: 'commit', run: '', attempt: '' };
+  const [newest = []] = rank(objects, query).byTarget.get(target) ?? [];
+  return newest.length === 1 ? newest[0] : undefined;
+}
+
 /** Whether an answer is all that was asked for. */
 export function isComplete({ wheels, missing }: Answer): boolean {
   return wheels.length > 0 && missing.length === 0;

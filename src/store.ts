@@ -7,11 +7,11 @@ import { describeWheel, readableSize, requestTracer, say, trace, warn } from './
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { progressOf } from './actions/progress.ts';
 import { showWarnings } from './actions/question.ts';
-import { writeSummary } from './actions/summary.ts';
+import { type Report, type SizeBefore, writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
 import { indexKey, slotFolder } from './layout.ts';
-import { lookUp, type Query, type StoredWheel } from './lookup.ts';
+import { lookUp, newestListed, type Query, type StoredWheel } from './lookup.ts';
 import { publishIndex } from './publish.ts';
 import { placeInSlot } from './slot.ts';
 import { inspectWheel, type WheelContents } from './wheel/archive.ts';
@@ -44,6 +44,9 @@ export async function store(signal: AbortSignal): Promise<void> {
     await checked?.wheel.file.close();
   }
 }
+
+/** How long the wheel is stored already while its size is being compared with another's. */
+const COMPARISON_MS = 5_000;
 
 /** A wheel that may go into the store. */
 interface CheckedWheel {
@@ -92,7 +95,10 @@ async function put(
       : `Nothing to upload: ${where} already holds these very bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
   );
   const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
-  await handOver(bucket, inputs, placed.wheel, false, hasIndex);
+  const report = await handOver(bucket, inputs, placed.wheel, false, hasIndex);
+  const before = await sizeBefore(bucket, inputs, placed.wheel, signal);
+  const more = { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
+  await writeSummary({ heading: 'Wheel stored', ...report, ...more });
   await comment(bucket, inputs, signal);
 }
 
@@ -117,22 +123,43 @@ async function handOut(
     });
   }
   say(`There is ${none}: the build was skipped. Handing out ${describeWheel(stored, inputs)}.`);
-  await handOver(bucket, inputs, stored, true, answer.hasIndex);
+  const report = await handOver(bucket, inputs, stored, true, answer.hasIndex);
+  await writeSummary({ heading: 'Build skipped, the stored wheel is handed out', ...report });
   await comment(bucket, inputs, signal);
 }
 
+/** Sets the outputs; what comes after them is only told. */
 async function handOver(
   bucket: Bucket,
   inputs: StoreInputs,
   wheel: StoredWheel,
   skipBuild: boolean,
   hasIndex: boolean,
-): Promise<void> {
-  const linked = await link(bucket, [wheel]);
-  setWheelOutputs(inputs.bucket, linked, skipBuild, await indexUrl(bucket, inputs.place, hasIndex));
-  say(`wheel-url: ${linked[0]!.plainUrl}`);
-  const heading = skipBuild ? 'Build skipped, the stored wheel is handed out' : 'Wheel stored';
-  await writeSummary({ heading, inputs, wheels: linked });
+): Promise<Pick<Report, 'inputs' | 'wheels' | 'index'>> {
+  const wheels = await link(bucket, [wheel]);
+  const index = await indexUrl(bucket, inputs.place, hasIndex);
+  setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
+  say(`wheel-url: ${wheels[0]!.plainUrl}`);
+  return { inputs, wheels, index };
+}
+
+/** How large the wheel was before this change, at the price of one listing. Where nobody answers, nobody asked. */
+async function sizeBefore(
+  bucket: Bucket,
+  { place, target, earlier }: StoreInputs,
+  wheel: StoredWheel,
+  signal: AbortSignal,
+): Promise<SizeBefore | undefined> {
+  if (earlier === undefined) return undefined;
+  try {
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
+    const there = { ...place, commit: earlier.commit };
+    const found = await newestListed(bucket, there, target, soon);
+    return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
+  } catch (error) {
+    trace(`No comparison of sizes with commit ${earlier.commit}: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 /** The wheel is stored by now; a page that cannot be written, or a job that is cancelled, is no reason to fail. */

@@ -269,6 +269,6 @@ test('a summary of several wheels is one table', async () => {
   await makeWheel(job.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
   await placeTargets(job, pythons(10, 11));
   const { summary } = await job.step('find', { target: '*' });
-  expect(summary.match(/^\| --- /gm)).toHaveLength(1);
+  expect(summary.match(/^\| :-- /gm)).toHaveLength(1);
   expect(summary.match(/<a href=/g)).toHaveLength(2);
 });

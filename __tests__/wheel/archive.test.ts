@@ -80,7 +80,8 @@ describe('a wheel is read', () => {
       expect.arrayContaining(['stored', 'deflate', 'bzip2', 'lzma', 'piped', 'many']),
     );
     for (const [kind, path] of Object.entries(paths)) {
-      const { warnings, ...contents } = await inspect(path);
+      const { warnings, inventory, ...contents } = await inspect(path);
+      expect({ kind, inventory }).toEqual({ kind, inventory: pythonsInventory(path) });
       expect({ kind, ...contents }).toEqual({
         kind,
         project: 'foo',
@@ -95,7 +96,8 @@ describe('a wheel is read', () => {
   test('in zstd, with a warning that older Pythons cannot', async () => {
     const data = zstdCompressSync(METADATA);
     const metadata = { data, method: 93, size: METADATA.length, crc: crc32(METADATA) };
-    const { warnings, ...contents } = await inspect(await rawWheel(wheelEntries(metadata)));
+    const { warnings, inventory, ...contents } = await inspect(await rawWheel(wheelEntries(metadata)));
+    expect(inventory.files).toBe(4);
     expect(contents).toEqual({ ...CONTENTS, warnings: undefined });
     expect(warnings).toEqual([
       expect.stringContaining('compressed with zstd, which Python reads from 3.14 on'),
@@ -108,7 +110,13 @@ describe('a wheel is read', () => {
     });
     const small = await rawWheel(wheelEntries());
     expect((await stat(big)).size).toBeGreaterThan(5e9);
-    expect(await inspect(big)).toEqual(CONTENTS);
+    const { inventory, ...contents } = await inspect(big);
+    expect(contents).toEqual(CONTENTS);
+    expect(inventory.largest[0]).toEqual({
+      name: 'foo/big.bin',
+      compressedSize: 5 * 1024 ** 3,
+      size: 5 * 1024 ** 3,
+    });
     const names = 'import sys, zipfile; print(len(zipfile.ZipFile(sys.argv[1]).namelist()))';
     expect(spawnSync(toolsPython(), ['-c', names, big], { encoding: 'utf8' }).stdout.trim()).toBe('5');
     const [bigRun, smallRun] = [measure(big), measure(small)];
@@ -119,6 +127,11 @@ describe('a wheel is read', () => {
     expect(bigRun.milliseconds).toBeLessThan(5_000);
   });
 });
+
+/** What Python's zipfile says that a wheel is made of. */
+function pythonsInventory(path: string): unknown {
+  return askPython(join(import.meta.dirname, 'inventory.py'), path);
+}
 
 /** Inspects a wheel in a process of its own. */
 function measure(path: string): { milliseconds: number; megabytes: number } {

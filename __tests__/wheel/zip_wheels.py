@@ -52,5 +52,6 @@ def make(kind, compression, more=(), piped=False):
 root = json.load(sys.stdin)
 paths = {kind: make(kind, compression) for kind, compression in COMPRESSIONS.items()}
 paths["piped"] = make("piped", zipfile.ZIP_DEFLATED, piped=True)
-paths["many"] = make("many", zipfile.ZIP_STORED, [(f"foo/{number}.py", "") for number in range(70_000)])
+many = [(f"foo/{number}.py", "#" * (number * 7919 % 61)) for number in range(70_000)]
+paths["many"] = make("many", zipfile.ZIP_STORED, [("foo/", ""), *many])
 json.dump(paths, sys.stdout)

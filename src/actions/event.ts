@@ -1,18 +1,30 @@
-/** What the event that started the run says: its pull request, and whether that comes from a fork. */
+/** What the event that started the run says: its pull request, whether that comes from a fork, what was before. */
 import { readFileSync } from 'node:fs';
+import { isCommit } from '../layout.ts';
 
 /** The parts of a webhook's payload that are read here (GitHub docs, "Webhook events and payloads"). */
 export interface EventPayload {
   readonly pull_request?: {
     readonly number?: unknown;
-    readonly head?: { readonly repo?: { readonly full_name?: unknown } | null };
+    readonly base?: { readonly sha?: unknown };
+    readonly head?: { readonly sha?: unknown; readonly repo?: { readonly full_name?: unknown } | null };
   };
+  readonly merge_group?: { readonly base_sha?: unknown; readonly head_sha?: unknown };
+  /** Where a branch was before a push, and where it is since. */
+  readonly before?: unknown;
+  readonly after?: unknown;
   readonly issue?: { readonly number?: unknown; readonly pull_request?: unknown };
   readonly workflow_run?: {
     readonly id?: unknown;
     readonly run_attempt?: unknown;
     readonly pull_requests?: readonly { readonly number?: unknown }[];
   };
+}
+
+/** A commit from before the change that the run is about, and which one it is, for people. */
+export interface EarlierCommit {
+  readonly commit: string;
+  readonly what: string;
 }
 
 /** Reads the payload that the runner left; undefined where there is none that can be read. */
@@ -58,6 +70,30 @@ export function isForkPullRequest(
 ): boolean {
   if (event === undefined || !/^pull_request(?!_target)/.test(name ?? '')) return false;
   return event.pull_request?.head?.repo?.full_name !== repository;
+}
+
+/**
+ * The commit that a change starts from: the base of a pull request or merge group, or where the branch was
+ * before a push. Without a payload that tells, it would take the commit's own history, of which a checkout
+ * usually has nothing.
+ *
+ * @param commit - that the change led to; of any other commit an event says nothing
+ * @param runCommit - `GITHUB_SHA`
+ */
+export function commitBefore(
+  event: EventPayload | undefined,
+  commit: string,
+  runCommit: string,
+): EarlierCommit | undefined {
+  const { pull_request: pull, merge_group: group } = event ?? {};
+  const [what, before, ...after] =
+    pull instanceof Object
+      ? ['the base of the pull request', pull.base?.sha, pull.head?.sha, runCommit]
+      : group instanceof Object
+        ? ['the base of the merge group', group.base_sha, group.head_sha]
+        : ['where the branch was before this push', event?.before, event?.after];
+  const isKnown = typeof before === 'string' && isCommit(before) && !/^0+$/.test(before);
+  return isKnown && before !== commit && after.includes(commit) ? { commit: before, what } : undefined;
 }
 
 function isCount(value: unknown): value is number {

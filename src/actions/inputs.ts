@@ -4,7 +4,14 @@ import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
 import type { Scope } from '../lookup.ts';
-import { isForkPullRequest, originOf, pullRequestOf, readEvent } from './event.ts';
+import {
+  commitBefore,
+  type EarlierCommit,
+  isForkPullRequest,
+  originOf,
+  pullRequestOf,
+  readEvent,
+} from './event.ts';
 import {
   badInput,
   readBoolean,
@@ -49,6 +56,8 @@ export interface StoreInputs extends CommonInputs {
   readonly index: boolean;
   /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; empty outside GitHub. */
   readonly eventPath: string;
+  /** Whose wheel to compare sizes with; undefined: nothing is known, or there is no summary to show it in. */
+  readonly earlier: EarlierCommit | undefined;
   /** undefined: no comment is asked for. */
   readonly comment: CommentInputs | undefined;
 }
@@ -113,6 +122,7 @@ export function readStoreInputs(): StoreInputs {
     path: core.getInput('path') || 'dist',
     index: readBoolean('index', true),
     eventPath: process.env.GITHUB_EVENT_PATH ?? '',
+    earlier: readEarlier(process.env, common),
     comment: readCommentInputs(process.env, common),
   };
 }
@@ -134,6 +144,11 @@ export function readFetchInputs(): FetchInputs {
     onMissing: readChoice('on-missing', ['fail', 'ignore']),
     cache: readBoolean('cache', false) ? readCacheSettings(process.env) : undefined,
   };
+}
+
+function readEarlier(env: NodeJS.ProcessEnv, { place, runCommit }: CommonInputs): EarlierCommit | undefined {
+  const hasSummary = (env.GITHUB_STEP_SUMMARY ?? '') !== '';
+  return hasSummary ? commitBefore(readEvent(env), place.commit, runCommit) : undefined;
 }
 
 function readCommentInputs(

@@ -1,7 +1,9 @@
 /** The job summary: which wheel, where it is, how to install it, and whether the build was skipped. */
 import * as core from '@actions/core';
+import type { Inventory } from '../wheel/largest.ts';
+import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
-import { printable, readableSize, trace } from './log.ts';
+import { printable, readableSize, shortSize, trace } from './log.ts';
 import type { LinkedWheel } from './outputs.ts';
 
 /** What a summary tells. */
@@ -9,13 +11,31 @@ export interface Report {
   readonly heading: string;
   readonly inputs: CommonInputs;
   readonly wheels: readonly LinkedWheel[];
+  /** URL of the commit's index page; empty when there is none. */
+  readonly index: string;
   /** What was looked for and is not stored. */
   readonly lacking?: string;
+  /** What the one wheel is made of. */
+  readonly inventory?: Inventory;
+  readonly before?: SizeBefore;
+}
+
+/** The wheel that an earlier commit has in this one's place. */
+export interface SizeBefore {
+  /** Bytes. */
+  readonly size: number;
+  readonly earlier: EarlierCommit;
 }
 
 /** GitHub refuses a step's summary of more than 1 MiB whole ("Workflow commands", job summaries). */
 const MOST_BYTES = 1024 * 1024;
 const CUT = '\n\n_The rest of this summary was left out: GitHub takes 1 MiB at most._\n';
+
+/** So many wheels have their commands shown, where each has its own. */
+const MOST_COMMANDS = 50;
+const MOST_CHARACTERS = 100;
+const PRESIGNED =
+  'Install from the output `wheel-url` (or `wheels`) in a later step of this job: it is presigned and so not shown here.';
 
 /** Appends to the job's summary. A runner without one is no reason to fail. */
 export async function writeSummary(report: Report): Promise<void> {
@@ -26,13 +46,21 @@ export async function writeSummary(report: Report): Promise<void> {
   }
 }
 
+/** `Wheel`, or `7 wheels`: how a heading begins. */
+export function countWheels(wheels: readonly unknown[]): string {
+  return wheels.length === 1 ? 'Wheel' : `${wheels.length} wheels`;
+}
+
 /** Renders the report as GitHub-flavoured Markdown; what comes from outside is escaped. */
-export function renderSummary({ heading, inputs, wheels, lacking }: Report): string {
-  const parts = [`### ${escapeCell(heading)}`];
+export function renderSummary(report: Report): string {
+  const { heading, wheels, lacking, inventory } = report;
   const [first, ...more] = wheels;
-  if (first !== undefined && more.length === 0) parts.push(details(first, inputs), install(first));
-  if (more.length > 0) parts.push(overview(wheels, inputs));
-  if (lacking !== undefined) parts.push(`Not stored: ${escapeCell(lacking)}.`);
+  const parts = [`### ${escapeCell(heading)}`];
+  if (first !== undefined && more.length === 0) parts.push(details(first, report), install(first));
+  // The table comes last of what may be long, so that it alone is cut where all is too long.
+  if (more.length > 0) parts.push(installSeveral(wheels, report.index), overview(wheels, report.inputs));
+  if (first !== undefined && inventory !== undefined) parts.push(contents(inventory, first.size));
+  if (lacking !== undefined) parts.splice(1, 0, `Not stored: ${escapeCell(lacking)}.`);
   return `${parts.join('\n\n')}\n\n`;
 }
 
@@ -48,34 +76,69 @@ export function cutToLimit(markdown: string, limit: number): string {
   return `${room.subarray(0, room.lastIndexOf(0x0a)).toString('utf8')}${CUT}`;
 }
 
-function details(wheel: LinkedWheel, inputs: CommonInputs): string {
-  const { name, target, size, sha256, key } = wheel;
+function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): string {
+  const { target, size, sha256, key, name, requiresPython } = wheel;
+  const unpacked =
+    inventory === undefined
+      ? ''
+      : `, unpacked ${shortSize(inventory.unpackedSize)} in ${count(inventory.files, 'file')}`;
   const rows: [string, string][] = [
-    ['Wheel', code(name.filename)],
     ['Target', target === '' ? '' : code(target)],
-    ['Size', escapeCell(readableSize(size))],
+    ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
+    ['Change in size', before === undefined ? '' : change(size, before, inputs)],
     ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
+    ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
     ['Where', code(`s3://${inputs.bucket.name}/${key}`)],
     ['Stored by', storedBy(wheel, inputs)],
   ];
   return table(
-    ['', ''],
+    ['Wheel', linkedName(wheel)],
     rows.filter(([, value]) => value !== ''),
   );
+}
+
+function change(size: number, { size: old, earlier }: SizeBefore, inputs: CommonInputs): string {
+  const bytes = size - old;
+  const sign = bytes < 0 ? '−' : '+';
+  const percent = old === 0 ? '' : ` (${sign}${((Math.abs(bytes) / old) * 100).toFixed(1)}%)`;
+  const difference = bytes === 0 ? 'none' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
+  const commit = code(earlier.commit.slice(0, 7));
+  const linked = onGitHub(inputs, `commit/${earlier.commit}`, commit);
+  return `${difference} against ${linked}, ${escapeCell(earlier.what)}`;
 }
 
 function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string {
   const rows = wheels.map((wheel) => [
     wheel.target === '' ? '' : code(wheel.target),
-    wheel.url === wheel.plainUrl
-      ? `<a href="${escapeCell(wheel.plainUrl)}">${escapeCell(wheel.name.filename)}</a>`
-      : code(wheel.name.filename),
-    escapeCell(readableSize(wheel.size)),
+    linkedName(wheel),
+    escapeCell(shortSize(wheel.size)),
     sha256Cell(wheel),
     storedBy(wheel, inputs),
   ]);
-  return table(['Target', 'Wheel', 'Size', 'SHA-256', 'Stored by'], rows);
+  return table(['Target', 'Wheel', 'Size', 'SHA-256', 'Stored by'], rows, [2]);
+}
+
+/** What the wheel is made of, folded: of interest when it has grown. */
+function contents({ files, largest }: Inventory, size: number): string {
+  const rows = largest.map((file) => [
+    code(shortened(file.name)),
+    escapeCell(shortSize(file.compressedSize)),
+    escapeCell(shortSize(file.size)),
+    `${((file.compressedSize / size) * 100).toFixed(1)}%`,
+  ]);
+  const what =
+    files > largest.length
+      ? `The ${largest.length} largest of ${files} files`
+      : `All ${count(files, 'file')}`;
+  const head = ['File', 'In the wheel', 'Unpacked', 'Share of the wheel'];
+  return fold(what, table(head, rows, [1, 2, 3]));
+}
+
+/** A presigned URL leads to the wheel whoever has it, so it is not shown. */
+function linkedName({ url, plainUrl, name }: LinkedWheel): string {
+  const text = code(name.filename);
+  return url === plainUrl ? `<a href="${escapeCell(plainUrl)}">${text}</a>` : text;
 }
 
 function sha256Cell({ sha256 }: LinkedWheel): string {
@@ -87,22 +150,72 @@ function tags(all: readonly string[]): string {
   return `${all.slice(0, 6).map(code).join(' ')}${more}`;
 }
 
-function storedBy({ run, attempt }: LinkedWheel, { repository, serverUrl }: CommonInputs): string {
+function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
   if (run === '') return 'the old flat layout notes no run';
-  const text = `run ${run}, attempt ${attempt}`;
+  return onGitHub(inputs, `actions/runs/${run}/attempts/${attempt}`, `run ${run}, attempt ${attempt}`);
+}
+
+/** A link to a page of the repository, where there is one to link to; `text` is Markdown. */
+function onGitHub({ repository, serverUrl }: CommonInputs, page: string, text: string): string {
   const isLinkable = /^https?:\/\/[\w.:-]+$/.test(serverUrl) && /^[\w.-]+\/[\w.-]+$/.test(repository);
-  return isLinkable ? `[${text}](${serverUrl}/${repository}/actions/runs/${run}/attempts/${attempt})` : text;
+  return isLinkable ? `[${text}](${serverUrl}/${repository}/${page})` : text;
 }
 
 function install({ url, plainUrl }: LinkedWheel): string {
-  if (url !== plainUrl) {
-    return 'Install it in a later step of this job with the output `wheel-url`, which is presigned and so not shown here.';
-  }
-  return ['```sh', `pip install "${plainUrl}"`, `uv pip install "${plainUrl}"`, '```'].join('\n');
+  return url === plainUrl ? commands([`"${plainUrl}"`]) : PRESIGNED;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+/** The index page lets pip and uv choose among the wheels; without one, each has commands of its own. */
+function installSeveral(wheels: readonly LinkedWheel[], index: string): string {
+  if (wheels.some(({ url, plainUrl }) => url !== plainUrl)) return PRESIGNED;
+  const projects = new Set(wheels.map(({ name }) => name.project));
+  const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version}`)));
+  if (index !== '' && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
+    return commands([`--find-links "${index}"`, ...pinned]);
+  }
+  const shown = wheels.slice(0, MOST_COMMANDS);
+  const left = wheels.length - shown.length;
+  const note = left === 0 ? '' : `\n\nand ${left} more, by their links.`;
+  return fold(
+    'Commands that install them',
+    `${commands(...shown.map(({ plainUrl }) => [`"${plainUrl}"`]))}${note}`,
+  );
+}
+
+/** GitHub puts a button that copies on each block, so pip's and uv's commands have each their own. */
+function commands(...argumentLists: readonly (readonly string[])[]): string {
+  const block = (program: string) =>
+    ['```sh', ...argumentLists.map((args) => printable(`${program} ${args.join(' ')}`)), '```'].join('\n');
+  return `${block('pip install')}\n${block('uv pip install')}`;
+}
+
+/** A shell reads the `!` of a version's epoch as one of its own. */
+function quoted(requirement: string): string {
+  return requirement.includes('!') ? `'${requirement}'` : requirement;
+}
+
+/** @param right - the columns that hold figures */
+function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly number[] = [],
+): string {
+  const lines = head.map((_, column) => (right.includes(column) ? '--:' : ':--'));
+  return [head, lines, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** What only some readers want; Markdown is read inside of it because of the empty lines. */
+function fold(heading: string, markdown: string): string {
+  return `<details>\n<summary>${escapeCell(heading)}</summary>\n\n${markdown}\n\n</details>`;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}
+
+/** Long names keep their beginning and their end. */
+function shortened(text: string): string {
+  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, 40)}…${text.slice(41 - MOST_CHARACTERS)}`;
 }
 
 /** GitHub's own rules for code spans allow no backtick and no bar in a table's cell, so HTML carries the text. */

@@ -6,11 +6,12 @@ import { findDistInfo } from './dist-info.ts';
 import { checkEntryNames } from './entry-names.ts';
 import type { WheelName } from './filename.ts';
 import { type Headers, readHeaders } from './headers.ts';
+import { type Inventory, takeInventory } from './largest.ts';
 import { checkMetadata, checkWheelFile, type Finding } from './metadata.ts';
 import { quote } from './quote.ts';
 import { type Archive, withArchive } from './zip.ts';
 
-/** What a wheel's dist-info folder says. */
+/** What a wheel's dist-info folder says, and what it holds. */
 export interface WheelContents {
   /** METADATA's Name, as written. */
   readonly project: string;
@@ -19,12 +20,15 @@ export interface WheelContents {
   readonly requiresPython: string | undefined;
   /** WHEEL's Tag lines, compressed sets expanded, lower case. */
   readonly tags: readonly string[];
+  readonly inventory: Inventory;
   /** Sentences on what pip takes and a reader should know all the same, each on one line. */
   readonly warnings: readonly string[];
 }
 
 /** METADATA holds a project's whole description; a larger one than this is not read as an accident. */
 const MOST_BYTES = 16 * 1024 * 1024;
+/** So many of the largest files are named. */
+const MOST_NAMED = 10;
 
 /**
  * Checks a wheel file (binary distribution format, "File contents" and "The .dist-info directory"; core metadata
@@ -56,6 +60,7 @@ export async function inspectWheel(path: string, name: WheelName): Promise<Wheel
       version,
       requiresPython,
       tags: wheel.tags,
+      inventory: takeInventory(archive.entries, MOST_NAMED),
       warnings: [...warnings, ...found.flatMap((finding) => finding.warnings)],
     };
   });
