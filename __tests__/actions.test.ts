@@ -54,6 +54,7 @@ describe('a summary that would pass the limit', () => {
 
 test.each([
   [0, '0 bytes'],
+  [1, '1 byte'],
   [1023, '1023 bytes'],
   [1024, '1.0 KiB (1024 bytes)'],
   [1_468_006, '1.4 MiB (1468006 bytes)'],

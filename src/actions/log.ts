@@ -80,7 +80,7 @@ export function readableSize(bytes: number): string {
 
 /** Bytes as people read them: `1.4 MiB`, `312 bytes`. */
 export function shortSize(bytes: number): string {
-  if (bytes < 1024) return `${Math.round(bytes)} bytes`;
+  if (bytes < 1024) return bytes === 1 ? '1 byte' : `${Math.round(bytes)} bytes`;
   const units = ['KiB', 'MiB', 'GiB', 'TiB'];
   // What would be rounded to 1024.0 is one of the next unit.
   const exponent = [1, 2, 3].find((power) => bytes / 1024 ** power < 1023.95) ?? 4;

@@ -3,7 +3,7 @@ import * as core from '@actions/core';
 import type { Inventory } from '../wheel/largest.ts';
 import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
-import { printable, readableSize, shortSize, trace } from './log.ts';
+import { printable, shortSize, trace } from './log.ts';
 import type { LinkedWheel } from './outputs.ts';
 
 /** What a summary tells. */
@@ -78,23 +78,25 @@ export function cutToLimit(markdown: string, limit: number): string {
 
 function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): string {
   const { target, size, sha256, key, name, requiresPython } = wheel;
+  const exactly = size < 1024 ? '' : ` (${size.toLocaleString('en-US')} bytes)`;
   const unpacked =
     inventory === undefined
       ? ''
       : `, unpacked ${shortSize(inventory.unpackedSize)} in ${count(inventory.files, 'file')}`;
   const rows: [string, string][] = [
     ['Target', target === '' ? '' : code(target)],
-    ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
-    ['Change in size', before === undefined ? '' : change(size, before, inputs)],
+    ['Size', escapeCell(`${shortSize(size)}${exactly}${unpacked}`)],
+    ['Change', before === undefined ? '' : change(size, before, inputs)],
     ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
     ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
     ['Where', code(`s3://${inputs.bucket.name}/${key}`)],
     ['Stored by', storedBy(wheel, inputs)],
   ];
+  const filled = rows.filter(([, value]) => value !== '');
   return table(
     ['Wheel', linkedName(wheel)],
-    rows.filter(([, value]) => value !== ''),
+    filled.map(([label, value]) => [unbroken(label), value]),
   );
 }
 
@@ -102,37 +104,45 @@ function change(size: number, { size: old, earlier }: SizeBefore, inputs: Common
   const bytes = size - old;
   const sign = bytes < 0 ? '−' : '+';
   const percent = old === 0 ? '' : ` (${sign}${((Math.abs(bytes) / old) * 100).toFixed(1)}%)`;
-  const difference = bytes === 0 ? 'none' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
+  const difference = bytes === 0 ? 'none in size' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
   const commit = code(earlier.commit.slice(0, 7));
   const linked = onGitHub(inputs, `commit/${earlier.commit}`, commit);
   return `${difference} against ${linked}, ${escapeCell(earlier.what)}`;
 }
 
 function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string {
-  const rows = wheels.map((wheel) => [
+  const origins = wheels.map((wheel) => storedBy(wheel, inputs));
+  const isOneOrigin = new Set(origins).size === 1;
+  const rows = wheels.map((wheel, index) => [
     wheel.target === '' ? '' : code(wheel.target),
     linkedName(wheel),
-    escapeCell(shortSize(wheel.size)),
+    unbroken(shortSize(wheel.size)),
     sha256Cell(wheel),
-    storedBy(wheel, inputs),
+    ...(isOneOrigin ? [] : [origins[index]!]),
   ]);
-  return table(['Target', 'Wheel', 'Size', 'SHA-256', 'Stored by'], rows, [2]);
+  const head = ['Target', 'Wheel', 'Size', unbroken('SHA-256'), ...(isOneOrigin ? [] : ['Stored by'])];
+  const all = isOneOrigin ? `\n\nAll stored by ${origins[0]}.` : '';
+  return `${table(head, rows, [2])}${all}`;
 }
 
 /** What the wheel is made of, folded: of interest when it has grown. */
 function contents({ files, largest }: Inventory, size: number): string {
   const rows = largest.map((file) => [
     code(shortened(file.name)),
-    escapeCell(shortSize(file.compressedSize)),
-    escapeCell(shortSize(file.size)),
-    `${((file.compressedSize / size) * 100).toFixed(1)}%`,
+    unbroken(shortSize(file.compressedSize)),
+    unbroken(shortSize(file.size)),
+    share(file.compressedSize / size),
   ]);
   const what =
     files > largest.length
       ? `The ${largest.length} largest of ${files} files`
       : `All ${count(files, 'file')}`;
-  const head = ['File', 'In the wheel', 'Unpacked', 'Share of the wheel'];
+  const head = ['File', unbroken('In the wheel'), 'Unpacked', 'Share'];
   return fold(what, table(head, rows, [1, 2, 3]));
+}
+
+function share(part: number): string {
+  return part > 0 && part < 0.0005 ? '&#60;0.1%' : `${(part * 100).toFixed(1)}%`;
 }
 
 /** A presigned URL leads to the wheel whoever has it, so it is not shown. */
@@ -151,7 +161,7 @@ function tags(all: readonly string[]): string {
 }
 
 function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
-  if (run === '') return 'the old flat layout notes no run';
+  if (run === '') return 'an unknown run (the old flat layout notes none)';
   return onGitHub(inputs, `actions/runs/${run}/attempts/${attempt}`, `run ${run}, attempt ${attempt}`);
 }
 
@@ -171,21 +181,24 @@ function installSeveral(wheels: readonly LinkedWheel[], index: string): string {
   const projects = new Set(wheels.map(({ name }) => name.project));
   const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version}`)));
   if (index !== '' && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
-    return commands([`--find-links "${index}"`, ...pinned]);
+    return commands([`--find-links "${index}" ${[...pinned].join(' ')}`]);
   }
   const shown = wheels.slice(0, MOST_COMMANDS);
+  const each = shown.map(({ target, name, plainUrl }) => [`"${plainUrl}"`, target || name.filename] as const);
   const left = wheels.length - shown.length;
-  const note = left === 0 ? '' : `\n\nand ${left} more, by their links.`;
-  return fold(
-    'Commands that install them',
-    `${commands(...shown.map(({ plainUrl }) => [`"${plainUrl}"`]))}${note}`,
-  );
+  const rest = left === 0 ? '' : `\n\nand ${left} more, by the links of their names.`;
+  return fold('Commands that install them', `${commands(...each)}${rest}`);
 }
 
 /** GitHub puts a button that copies on each block, so pip's and uv's commands have each their own. */
-function commands(...argumentLists: readonly (readonly string[])[]): string {
-  const block = (program: string) =>
-    ['```sh', ...argumentLists.map((args) => printable(`${program} ${args.join(' ')}`)), '```'].join('\n');
+function commands(...each: readonly (readonly [args: string, comment?: string])[]): string {
+  const block = (program: string) => {
+    const lines = each.flatMap(([args, comment]) => [
+      ...(comment === undefined ? [] : [`# ${comment}`]),
+      `${program} ${args}`,
+    ]);
+    return ['```sh', ...lines.map(printable), '```'].join('\n');
+  };
   return `${block('pip install')}\n${block('uv pip install')}`;
 }
 
@@ -216,6 +229,11 @@ function count(number: number, what: string): string {
 /** Long names keep their beginning and their end. */
 function shortened(text: string): string {
   return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, 40)}…${text.slice(41 - MOST_CHARACTERS)}`;
+}
+
+/** A label or figure that is not to be torn apart at a line's end. */
+function unbroken(text: string): string {
+  return escapeCell(text).replaceAll(' ', '&nbsp;').replaceAll('-', '&#8209;');
 }
 
 /** GitHub's own rules for code spans allow no backtick and no bar in a table's cell, so HTML carries the text. */

@@ -1,0 +1,146 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import { runProgram, tool } from '../stand-ins/python.ts';
+import { type StepResult, shownText } from '../stand-ins/runner.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+const BASE = 'b'.repeat(40);
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket({ isPublic: true });
+});
+
+/** A wheel whose size differs from another's by the noise that it holds. */
+function makeSized(job: Job, bytes: number, filename = W): Promise<string> {
+  return makeWheel(job.dist, filename, { files: { 'demo/noise.bin': new Uint8Array(bytes) }, level: 0 });
+}
+
+/** Stores a wheel of the base, and then one of the pull request's merge commit, through a proxy. */
+async function storeAfterBase(
+  job: Job,
+  rule?: (seen: SeenRequest) => Fault,
+  more: { readonly env?: Record<string, string | undefined>; readonly base?: string } = {},
+): Promise<{ result: StepResult; requests: readonly SeenRequest[] }> {
+  await makeSized(job, 100_000, more.base);
+  const stored = await job.step('store', { commit: BASE }, { GITHUB_RUN_ID: '6' });
+  expect(stored.errors).toEqual([]);
+  await rm(job.dist, { recursive: true });
+  await makeSized(job, 200_000);
+  const event = join(job.workspace, 'event.json');
+  await writeFile(event, JSON.stringify({ pull_request: { base: { sha: BASE }, head: { sha: COMMIT } } }));
+  await using proxy = await startFaultProxy(bucket.endpoint, rule);
+  const env = { GITHUB_EVENT_NAME: 'pull_request_target', GITHUB_EVENT_PATH: event, ...more.env };
+  const result = await job.step('store', { 'endpoint-url': proxy.endpoint, index: 'false' }, env);
+  return { result, requests: [...proxy.requests] };
+}
+
+const asksForBase = ({ operation, url }: SeenRequest) => operation === 'list' && url.includes(BASE);
+
+describe('the change in size against the commit before', () => {
+  test('is told, at the price of one listing after all else is done', async () => {
+    await using job = await startJob(bucket);
+    const { result, requests } = await storeAfterBase(job);
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(shownText(result.summary)).toMatch(
+      /\| Change \| \+97\.7 KiB \(\+\d\d\.\d%\) against .*bbbbbbb.*, the base of the pull request \|/,
+    );
+    const asked = requests.filter(({ path }) => !path.endsWith('.claim'));
+    expect(asked.map(({ operation }) => operation)).toEqual(['list', 'put', 'list', 'list']);
+    expect(asked.map(asksForBase)).toEqual([false, false, false, true]);
+  });
+
+  test.each<[string, Parameters<typeof storeAfterBase>[2]]>([
+    ['there is no summary to tell it in', { env: { GITHUB_STEP_SUMMARY: undefined } }],
+    ['the event tells of no commit before', { env: { GITHUB_EVENT_PATH: undefined } }],
+  ])('is not asked for where %s', async (_title, more) => {
+    await using job = await startJob(bucket);
+    const { result, requests } = await storeAfterBase(job, undefined, more);
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(requests.filter(asksForBase)).toEqual([]);
+    expect(result.summary).not.toContain('| Change |');
+  });
+
+  test('is not told where the wheel before was another project’s', async () => {
+    await using job = await startJob(bucket);
+    const { result } = await storeAfterBase(job, undefined, { base: 'other-1.0-py3-none-any.whl' });
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(result.summary).not.toContain('| Change |');
+  });
+
+  test.each<[string, Fault]>([
+    ['refused', s3Error(403, 'AccessDenied')],
+    ['answered by something else', { status: 200, body: '<html>Sign in</html>' }],
+  ])('is no concern of the step where it is %s', async (_title, fault) => {
+    await using job = await startJob(bucket);
+    const { result } = await storeAfterBase(job, (seen) => (asksForBase(seen) ? fault : undefined));
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(result.outputs['skip-build']).toBe('false');
+    expect(result.summary).toContain('Wheel stored');
+    expect(result.summary).not.toContain('| Change |');
+  });
+});
+
+test('the largest files of a stored wheel are named', async () => {
+  await using job = await startJob(bucket);
+  const files = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [`demo/f${index}.bin`, new Uint8Array(1000 * (index + 1))]),
+  );
+  await makeWheel(job.dist, W, {
+    files: { ...files, 'demo/</details>|`x`': new Uint8Array(50_000) },
+    level: 0,
+  });
+  const { summary } = await job.step('store');
+  const names = [...summary.matchAll(/^\| <code>(.*?)<\/code> \|/gm)].map(([, name]) => shownText(name!));
+  expect(names).toEqual([
+    'demo/</details>|`x`',
+    ...[19, 18, 17, 16, 15, 14, 13, 12, 11].map((n) => `demo/f${n}.bin`),
+  ]);
+  expect(summary).toContain('The 10 largest of 25 files');
+});
+
+describe('the commands in the summary install', () => {
+  /** Runs a command of a summary as it stands there, into a folder, with the programs of the tests. */
+  async function runCommand(job: Job, command: string): Promise<string> {
+    const [, args] = /^(?:uv )?pip install (.*)$/.exec(command)!;
+    const wanted = [...args!.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => (a ?? b ?? c)!);
+    const apart = ['--no-deps', '--no-index', '--target', join(job.workspace, 'installed')];
+    const { code, output } = command.startsWith('uv ')
+      ? await runProgram(tool('uv'), [
+          ...['pip', 'install', '--no-config', '--no-cache', '--reinstall', '--python', tool('python')],
+          ...[...apart, ...wanted],
+        ])
+      : await runProgram(tool('python'), [
+          ...['-m', 'pip', '--isolated', 'install', '--no-cache-dir', '--upgrade'],
+          ...[...apart, ...wanted],
+        ]);
+    expect({ code, output }).toMatchObject({ code: 0 });
+    return output;
+  }
+
+  const commandsIn = (summary: string) =>
+    summary.split('\n').filter((line) => /^(uv )?pip install /.test(line));
+
+  test('one wheel', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'demo-1!1.0+cu121-py3-none-any.whl');
+    const commands = commandsIn((await job.step('store')).summary);
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(await runCommand(job, command)).toMatch(/demo.*1!1\.0\+cu121/);
+  });
+
+  test('that of several wheels which fits', async () => {
+    await using job = await startJob(bucket);
+    for (const python of ['py3', 'cp27']) {
+      await makeWheel(job.workspace, `${python}/demo-1!1.0.dev3-${python}-none-any.whl`);
+      await job.step('store', { path: python, target: python });
+    }
+    const commands = commandsIn((await job.step('find', { target: '*' })).summary);
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(await runCommand(job, command)).toMatch(/demo.*1!1\.0\.dev3/);
+  });
+});
