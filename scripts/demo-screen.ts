@@ -25,7 +25,7 @@ export function showOutputs(outputs: Readonly<Record<string, string>>): void {
     console.log(`    ${name.padEnd(width)}  ${value || dim('(empty)')}`);
 }
 
-/** A job summary, its tables and code blocks as plain text. */
+/** A job summary, its tables and code blocks as plain text, its folds open. */
 export function showSummary(markdown: string): void {
   console.log('  job summary:');
   for (const line of readable(markdown)) console.log(`    ▏ ${line}`);
@@ -35,20 +35,36 @@ function readable(markdown: string): string[] {
   const lines = markdown
     .trim()
     .split('\n')
-    .filter((line) => !/^(\| --- |\| \| \||```)/.test(line));
-  const cells = lines.map((line) => /^\| (.*?) \| (.*) \|$/.exec(line));
-  const width = Math.max(0, ...cells.map((cell) => cell?.[1]?.length ?? 0));
+    .filter((line) => !/^(\| :?-|```|<\/?details>)/.test(line))
+    .filter((line, index, all) => line !== '' || (all[index - 1] ?? '') !== '');
+  if (lines.at(-1) === '') lines.pop();
+  const tables = lines.map((line) => (line.startsWith('| ') ? cellsOf(line) : undefined));
   return lines.map((line, index) => {
-    const cell = cells[index];
-    return plain(cell ? `${cell[1]!.padEnd(width)}  ${cell[2]}` : line);
+    const cells = tables[index];
+    if (cells === undefined) return plain(line);
+    // A column is as wide as its widest cell in the rows around this one.
+    const start = tables.lastIndexOf(undefined, index) + 1;
+    const end = tables.indexOf(undefined, index);
+    const rows = tables.slice(start, end === -1 ? undefined : end);
+    const widthOf = (column: number) => Math.max(...rows.map((row) => row![column]!.length));
+    return cells
+      .map((cell, column) => cell.padEnd(widthOf(column)))
+      .join('  ')
+      .trimEnd();
   });
+}
+
+function cellsOf(row: string): string[] {
+  return row.slice(2, -2).split(' | ').map(plain);
 }
 
 function plain(markdown: string): string {
   return shownText(
     markdown
-      .replace(/<\/?code>/g, '')
+      .replace(/<summary>(.*)<\/summary>/, '▾ $1')
+      .replace(/<\/?(?:code|a)\b[^>]*>/g, '')
       .replace(/^### (.*)$/, (_, text: string) => bold(text))
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1'),
+      .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+      .replaceAll('&nbsp;', ' '),
   );
 }

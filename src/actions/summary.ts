@@ -120,7 +120,7 @@ function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string 
     sha256Cell(wheel),
     ...(isOneOrigin ? [] : [origins[index]!]),
   ]);
-  const head = ['Target', 'Wheel', 'Size', unbroken('SHA-256'), ...(isOneOrigin ? [] : ['Stored by'])];
+  const head = ['Target', 'Wheel', 'Size', 'SHA-256', ...(isOneOrigin ? [] : ['Stored by'])];
   const all = isOneOrigin ? `\n\nAll stored by ${origins[0]}.` : '';
   return `${table(head, rows, [2])}${all}`;
 }
@@ -233,7 +233,7 @@ function shortened(text: string): string {
 
 /** A label or figure that is not to be torn apart at a line's end. */
 function unbroken(text: string): string {
-  return escapeCell(text).replaceAll(' ', '&nbsp;').replaceAll('-', '&#8209;');
+  return escapeCell(text).replaceAll(' ', '&nbsp;');
 }
 
 /** GitHub's own rules for code spans allow no backtick and no bar in a table's cell, so HTML carries the text. */
