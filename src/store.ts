@@ -60,7 +60,7 @@ async function check(path: string): Promise<CheckedWheel> {
   const wheel = await openWheel(path);
   try {
     const contents = await inspectWheel(path, name);
-    for (const text of contents.warnings) warn(text, 'Wheel');
+    for (const text of contents.warnings) warn(text, 'Unusual wheel');
     say(`Checked ${path}: ${readableSize(wheel.size)}, SHA-256 ${wheel.sha256}.`);
     return { wheel, contents };
   } catch (error) {

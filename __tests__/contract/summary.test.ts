@@ -1,3 +1,5 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -5,7 +7,7 @@ import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
 import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
 import { runProgram, tool } from '../stand-ins/python.ts';
-import { type StepResult, shownText } from '../stand-ins/runner.ts';
+import { type Step, type StepResult, shownText } from '../stand-ins/runner.ts';
 import { makeWheel } from '../stand-ins/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
@@ -24,18 +26,23 @@ function makeSized(job: Job, bytes: number, filename = W): Promise<string> {
 async function storeAfterBase(
   job: Job,
   rule?: (seen: SeenRequest) => Fault,
-  more: { readonly env?: Record<string, string | undefined>; readonly base?: string } = {},
+  more: {
+    readonly env?: Record<string, string | undefined>;
+    readonly base?: string;
+    readonly onStart?: Step['onStart'];
+  } = {},
 ): Promise<{ result: StepResult; requests: readonly SeenRequest[] }> {
+  const event = join(job.workspace, 'event.json');
+  await writeFile(event, JSON.stringify({ pull_request: { base: { sha: BASE }, head: { sha: COMMIT } } }));
   await makeSized(job, 100_000, more.base);
   const stored = await job.step('store', { commit: BASE }, { GITHUB_RUN_ID: '6' });
   expect(stored.errors).toEqual([]);
   await rm(job.dist, { recursive: true });
   await makeSized(job, 200_000);
-  const event = join(job.workspace, 'event.json');
-  await writeFile(event, JSON.stringify({ pull_request: { base: { sha: BASE }, head: { sha: COMMIT } } }));
   await using proxy = await startFaultProxy(bucket.endpoint, rule);
   const env = { GITHUB_EVENT_NAME: 'pull_request_target', GITHUB_EVENT_PATH: event, ...more.env };
-  const result = await job.step('store', { 'endpoint-url': proxy.endpoint, index: 'false' }, env);
+  const inputs = { 'endpoint-url': proxy.endpoint, index: 'false' };
+  const result = await job.step('store', inputs, env, more.onStart);
   return { result, requests: [...proxy.requests] };
 }
 
@@ -82,6 +89,21 @@ describe('the change in size against the commit before', () => {
     expect(result.outputs['skip-build']).toBe('false');
     expect(result.summary).toContain('Wheel stored');
     expect(result.summary).not.toContain('| Change |');
+  });
+
+  test('a job that is cancelled meanwhile has stored its wheel', async () => {
+    await using job = await startJob(bucket);
+    const child = Promise.withResolvers<ChildProcess>();
+    const gone = child.promise.then((process) => once(process, 'exit'));
+    const rule = (seen: SeenRequest): Fault => {
+      if (!asksForBase(seen)) return undefined;
+      void child.promise.then((process) => process.kill('SIGTERM'));
+      return { after: gone };
+    };
+    const { result } = await storeAfterBase(job, rule, { onStart: child.resolve });
+    expect(result).toMatchObject({ code: 0, signal: null, errors: [], warnings: [] });
+    expect(result.summary).toContain('Wheel stored');
+    expect(await job.keys()).toContain(job.key(W));
   });
 });
 
