@@ -13,11 +13,11 @@ import {
   readMarker,
   renderComment,
   renderMarker,
-  shellSafe,
 } from '../src/actions/comment.ts';
 import { originOf, pullRequestOf } from '../src/actions/event.ts';
 import { pauseFor, refusalIn } from '../src/actions/github.ts';
 import { printable } from '../src/actions/log.ts';
+import { shellSafe } from '../src/actions/shell.ts';
 import { askPython } from './stand-ins/python.ts';
 import { seeded } from './stand-ins/random.ts';
 

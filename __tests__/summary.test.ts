@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { printable } from '../src/actions/log.ts';
 import type { LinkedWheel } from '../src/actions/outputs.ts';
+import { shellSafe } from '../src/actions/shell.ts';
 import { type Report, renderSummary } from '../src/actions/summary.ts';
 import { parseWheelFilename } from '../src/wheel/filename.ts';
+import { askPython } from './stand-ins/python.ts';
 import { shownText } from './stand-ins/runner.ts';
 
 const COMMIT = 'a'.repeat(40);
@@ -158,22 +162,11 @@ describe('several wheels', () => {
   });
 });
 
-test('whatever text comes from outside, the shape stays', () => {
-  const shapeOf = (text: string) => {
-    const wheel = { ...foo, target: text, sha256: text, requiresPython: text, key: text };
-    const inventory = {
-      files: 11,
-      unpackedSize: 1,
-      largest: [{ name: text, compressedSize: 1, size: 1 }],
-    };
-    const before = { size: 7, earlier: { commit: BEFORE, what: text } };
-    const one = summaryOf([wheel], { inventory, before, lacking: text, heading: text });
-    const several = summaryOf([wheel, foo11], { index: INDEX, lacking: text });
-    return `${one}${several}`.replaceAll(/&#?\w+;/g, '').replaceAll(/[^<>|`*_[\]\\~\n]/g, '');
-  };
-  const quiet = shapeOf('x');
+describe('whatever text comes from outside', () => {
+  const SEED = 20260101;
   const marks = fc.constantFrom(
     '</details>',
+    '</code></summary><script>',
     '\n\n# h',
     '| x |',
     '```',
@@ -182,12 +175,47 @@ test('whatever text comes from outside, the shape stays', () => {
     '\u2028',
     '&lt;',
     '\\',
+    '$(id) `id` "',
+    '\u0000\ud800',
   );
-  const text = fc.array(fc.oneof(marks, fc.string({ unit: 'binary', minLength: 1 })), { minLength: 1 });
-  fc.assert(
-    fc.property(text, (parts) => {
-      expect(shapeOf(parts.join(''))).toBe(quiet);
-    }),
-    { seed: 20260101, numRuns: 2_000 },
-  );
+  const part = fc.oneof(marks, fc.string({ unit: 'binary', minLength: 1 }));
+  const hostile = fc.array(part, { minLength: 1, maxLength: 8 }).map((parts) => parts.join(''));
+
+  function oneWith(text: string): string {
+    const wheel = { ...foo, target: text, sha256: text, requiresPython: text, key: text };
+    const url = `https://e.com/${text}`;
+    const largest = [{ name: text, compressedSize: 1, size: 1 }];
+    return summaryOf([{ ...wheel, url, plainUrl: url }], {
+      inventory: { files: 11, unpackedSize: 1, largest },
+      before: { size: 7, earlier: { commit: BEFORE, what: text } },
+      lacking: text,
+      heading: text,
+    });
+  }
+
+  function severalWith(text: string): string {
+    return summaryOf([{ ...foo, target: text, sha256: text }, foo11], { index: INDEX, lacking: text });
+  }
+
+  test('GitHub’s own Markdown makes the same elements of it, and shows it as it is', () => {
+    const texts = ['x', ...fc.sample(hostile, { seed: SEED, numRuns: 500 })];
+    const script = join(import.meta.dirname, 'render_markdown.py');
+    const read = (summaries: readonly string[]) =>
+      askPython<{ elements: string[]; codes: string[] }[]>(
+        script,
+        // As they are written to a file.
+        summaries.map((text) => text.toWellFormed()),
+      );
+    for (const summaryWith of [oneWith, severalWith]) {
+      const [quiet, ...rendered] = read(texts.map(summaryWith));
+      expect(rendered).toHaveLength(500);
+      for (const [index, { elements, codes }] of rendered.entries()) {
+        expect(elements).toEqual(quiet!.elements);
+        const text = texts[index + 1]!;
+        expect(codes).toContain(printable(text).toWellFormed());
+        if (summaryWith === oneWith)
+          expect(codes).toContain(`pip install "${shellSafe(`https://e.com/${text}`)}"\n`);
+      }
+    }
+  });
 });

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { compareDecimals } from '../lookup.ts';
 import { readableSize } from './log.ts';
+import { shellSafe } from './shell.ts';
 import { escapeCell } from './summary.ts';
 
 /** The run whose work a comment shows: by it, comments are older or newer. */
@@ -123,18 +124,6 @@ function block(command: string): string {
 /** GitHub looks for @names and #numbers everywhere but in code. */
 function code(text: string): string {
   return `<code>${escapeCell(text)}</code>`;
-}
-
-/**
- * Percent-encodes what a shell would read as more than text between double quotes, and what a URL may not hold
- * (RFC 3986, section 2). The base of `public-url` is the user's own text.
- */
-export function shellSafe(url: string): string {
-  return url
-    .toWellFormed()
-    .replace(/[^A-Za-z0-9\-._~:/?#[\]@&'()*+,;=%]/gu, (character) =>
-      encodeURIComponent(character).replaceAll('!', '%21'),
-    );
 }
 
 /** What a step wants a comment to be. */

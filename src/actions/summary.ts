@@ -5,6 +5,7 @@ import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
 import { printable, shortSize, trace } from './log.ts';
 import type { LinkedWheel } from './outputs.ts';
+import { quoted, shellSafe } from './shell.ts';
 
 /** What a summary tells. */
 export interface Report {
@@ -172,7 +173,7 @@ function onGitHub({ repository, serverUrl }: CommonInputs, page: string, text: s
 }
 
 function install({ url, plainUrl }: LinkedWheel): string {
-  return url === plainUrl ? commands([`"${plainUrl}"`]) : PRESIGNED;
+  return url === plainUrl ? commands([`"${shellSafe(plainUrl)}"`]) : PRESIGNED;
 }
 
 /** The index page lets pip and uv choose among the wheels; without one, each has commands of its own. */
@@ -181,10 +182,12 @@ function installSeveral(wheels: readonly LinkedWheel[], index: string): string {
   const projects = new Set(wheels.map(({ name }) => name.project));
   const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version}`)));
   if (index !== '' && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
-    return commands([`--find-links "${index}" ${[...pinned].join(' ')}`]);
+    return commands([`--find-links "${shellSafe(index)}" ${[...pinned].join(' ')}`]);
   }
   const shown = wheels.slice(0, MOST_COMMANDS);
-  const each = shown.map(({ target, name, plainUrl }) => [`"${plainUrl}"`, target || name.filename] as const);
+  const each = shown.map(
+    ({ target, name, plainUrl }) => [`"${shellSafe(plainUrl)}"`, target || name.filename] as const,
+  );
   const left = wheels.length - shown.length;
   const rest = left === 0 ? '' : `\n\nand ${left} more, by the links of their names.`;
   return fold('Commands that install them', `${commands(...each)}${rest}`);
@@ -200,11 +203,6 @@ function commands(...each: readonly (readonly [args: string, comment?: string])[
     return ['```sh', ...lines.map(printable), '```'].join('\n');
   };
   return `${block('pip install')}\n${block('uv pip install')}`;
-}
-
-/** A shell reads the `!` of a version's epoch as one of its own. */
-function quoted(requirement: string): string {
-  return requirement.includes('!') ? `'${requirement}'` : requirement;
 }
 
 /** @param right - the columns that hold figures */
