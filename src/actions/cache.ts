@@ -23,6 +23,8 @@ const MOST_BYTES = 10 * 1024 ** 3;
 /** What an archive takes besides its file: headers, and frames of what does not shrink any further. */
 const ARCHIVE_OVERHEAD = 1024 * 1024;
 
+const CACHE_FAILED = 'Actions cache failed';
+
 /** Opens the cache. Asks nothing yet. */
 export function openCache(settings: CacheSettings): ActionsCache {
   const refused = new Set<string>();
@@ -35,6 +37,7 @@ export function openCache(settings: CacheSettings): ActionsCache {
     refused.add(wheel.sha256);
     warn(
       `What the Actions cache keeps as ${cacheKey(wheel)} is not ${wheel.name.filename} (${reason}). It was thrown away, and the wheel comes from the bucket. Delete the entry (gh cache delete ${cacheKey(wheel)}), so that the next job keeps a good one.`,
+      'Not the wheel that was kept',
     );
   };
   return {
@@ -161,6 +164,7 @@ function tellRestored(wheel: StoredWheel, { outcome, reason }: Answer): void {
   } else if (outcome === 'fault') {
     warn(
       `The Actions cache failed: ${reason}. It is not asked again in this step; everything comes from the bucket.`,
+      CACHE_FAILED,
     );
   }
 }
@@ -168,6 +172,7 @@ function tellRestored(wheel: StoredWheel, { outcome, reason }: Answer): void {
 function tellKept(wheel: StoredWheel, { outcome, reason }: Answer): void {
   const { filename } = wheel.name;
   if (outcome === 'done') say(`Kept ${filename} in the Actions cache as ${cacheKey(wheel)}.`);
-  else if (outcome === 'fault') warn(`${filename} could not be kept in the Actions cache: ${reason}.`);
+  else if (outcome === 'fault')
+    warn(`${filename} could not be kept in the Actions cache: ${reason}.`, CACHE_FAILED);
   else say(`${filename} is not kept in the Actions cache: ${reason}.`);
 }

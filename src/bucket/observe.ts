@@ -44,9 +44,9 @@ export function observe(client: S3Client, onRequest: (request: SentRequest) => v
         part: PartNumber === undefined ? (Range ?? '') : `part ${PartNumber}`,
         attempt: Number(/^attempt=(\d+)/.exec(headers['amz-sdk-request'] ?? '')?.[1] ?? 1),
       };
-      const started = performance.now();
+      const started = process.uptime();
       const tell = (status: number | undefined, code: string, requestId: string) =>
-        onRequest({ ...sent, status, code, requestId, milliseconds: performance.now() - started });
+        onRequest({ ...sent, status, code, requestId, milliseconds: (process.uptime() - started) * 1000 });
       try {
         const result = await next(args);
         const { httpStatusCode, requestId } = (result.output as Pick<S3ServiceException, '$metadata'>)
