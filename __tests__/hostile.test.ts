@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { commitBefore, isForkPullRequest, originOf, pullRequestOf } from '../src/actions/event.ts';
 import { renderIndexPage } from '../src/index-page.ts';
 import { commitFolder, isTarget, readWheelKey, wheelKey } from '../src/layout.ts';
 import { rank } from '../src/lookup.ts';
@@ -105,4 +106,55 @@ test('an index page escapes whatever metadata says', () => {
     ),
     { seed: SEED, numRuns: 2_000 },
   );
+});
+
+describe('events that say anything', () => {
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(1, 2 ** 53, -1, 'a'.repeat(40)));
+  const holding = (...names: string[]) =>
+    fc.oneof(
+      value,
+      fc.dictionary(
+        fc.constantFrom(...names),
+        fc.oneof(
+          value,
+          fc.array(value),
+          fc.dictionary(fc.constantFrom('sha', 'full_name', 'number', 'repo'), value),
+        ),
+      ),
+    );
+  const event = fc.dictionary(
+    fc.constantFrom('pull_request', 'merge_group', 'issue', 'workflow_run', 'before', 'after'),
+    holding(
+      'number',
+      'base',
+      'head',
+      'base_sha',
+      'head_sha',
+      'pull_request',
+      'id',
+      'run_attempt',
+      'pull_requests',
+    ),
+  );
+
+  test('are read without a fault, and only as what they may be', () => {
+    let numbers = 0;
+    fc.assert(
+      fc.property(event, (payload) => {
+        const number = pullRequestOf(payload);
+        if (number !== undefined) {
+          numbers += 1;
+          expect(Number.isSafeInteger(number) && number > 0).toBe(true);
+        }
+        const origin = originOf(payload);
+        if (origin !== undefined) expect(`${origin.run}_${origin.attempt}`).toMatch(/^[1-9]\d*_[1-9]\d*$/);
+        const before = commitBefore(payload, 'a'.repeat(40), 'b'.repeat(40));
+        if (before !== undefined) expect(before.commit).toMatch(/^[0-9a-f]{40}$/);
+        expect(typeof isForkPullRequest('pull_request', payload, 'octo/demo')).toBe('boolean');
+      }),
+      { seed: SEED, numRuns: 3_000 },
+    );
+    expect(numbers).toBeGreaterThan(10);
+    process.stdout.write(`hostile events: 3000, ${numbers} of them with a pull request\n`);
+  });
 });

@@ -43,6 +43,8 @@ describe('on AWS', () => {
     const put = seen.requests[1]!;
     expect(put.headers['if-none-match']).toBe('*');
     expect(put.headers['x-amz-checksum-crc32']).toBeDefined();
+    // TLS protects the body: no second SHA-256 of it, for the signature.
+    expect(put.headers['x-amz-content-sha256']).toBe('UNSIGNED-PAYLOAD');
     expect(put.headers['content-length']).toBe(String(put.bytes));
     expect(result.outputs['wheel-url']).toBe(
       `https://${bucket.name}.s3.us-east-1.amazonaws.com/${job.key(W)}`,

@@ -80,6 +80,7 @@ export async function openBucket(
     },
   });
   if (onRequest !== undefined) observe(client, onRequest);
+  leavePayloadToTls(client);
   const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
   client.config.forcePathStyle =
     settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));
@@ -119,6 +120,23 @@ function unsigned(): S3ClientConfig {
     credentials: { accessKeyId: '', secretAccessKey: '' },
     signer: { sign: async (request) => request },
   };
+}
+
+/**
+ * Over TLS the body of a request is protected as it is, and needs no SHA-256 of its own in the signature (S3 API,
+ * "Signature Calculations for the Authorization Header": `UNSIGNED-PAYLOAD`). AWS gets a CRC32 of it besides.
+ */
+function leavePayloadToTls(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      const request = args.request as { protocol: string; body?: unknown; headers: Record<string, string> };
+      if (request.protocol === 'https:' && request.body instanceof Uint8Array) {
+        request.headers['x-amz-content-sha256'] = 'UNSIGNED-PAYLOAD';
+      }
+      return next(args);
+    },
+    { step: 'build', priority: 'low', name: 'leavePayloadToTls' },
+  );
 }
 
 /** Many S3-compatible stores refuse the checksums that AWS added in 2025 and know no `Expect: 100-continue`. */
