@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
@@ -34,6 +34,8 @@ beforeAll(async () => {
 async function event(job: Job, name: string, payload: unknown): Promise<Record<string, string>> {
   const path = join(job.workspace, `${randomUUID()}.json`);
   await writeFile(path, JSON.stringify(payload));
+  // The runner does this when the job begins, and these jobs have built their wheels by now.
+  await utimes(path, 0, 0);
   return { GITHUB_EVENT_NAME: name, GITHUB_EVENT_PATH: path };
 }
 
