@@ -47,7 +47,8 @@ describe('the progress of a long transfer', () => {
   test('of a fetch: one line for all wheels together', async () => {
     await using job = await startJob(bucket);
     await storeTargets(job, ['py2', 'py3'], 20 * MIB);
-    const { log, errors } = await job.step('fetch', { target: '*' }, steppingClock(500));
+    // The clock is asked with each mebibyte that is written.
+    const { log, errors } = await job.step('fetch', { target: '*' }, steppingClock(5_000));
     expect(errors).toEqual([]);
     const shown = lines(log, /^Downloaded/);
     const percents = shown.map((line) => Number(/^Downloaded (\d+)%: .* of 40\.0 MiB, /.exec(line)?.[1]));
