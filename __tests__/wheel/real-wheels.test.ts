@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
+import type { Inventory } from '../../src/wheel/largest.ts';
 import { askPython, toolsPython } from '../stand-ins/python.ts';
 import { describeBrokenWheels } from './broken-wheels.ts';
 import { realWheels } from './real-wheels.ts';
@@ -16,6 +17,7 @@ interface Reading {
     readonly version: string;
     readonly requiresPython: string | null;
     readonly tags: readonly string[];
+    readonly inventory: Inventory;
     readonly entries: number;
   }[];
 }
