@@ -41,8 +41,10 @@ export interface PlacedWheel {
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const TARGET = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
-const DECIMAL = /^(?:0|[1-9][0-9]{0,29})$/;
-const RUN_AND_ATTEMPT = /^(0|[1-9][0-9]{0,29})_(0|[1-9][0-9]{0,29})$/;
+const DECIMAL = /^(?:0|[1-9][0-9]{0,18})$/;
+const RUN_AND_ATTEMPT = /^([0-9]+)_([0-9]+)$/;
+/** GitHub's ids are signed 64-bit integers. A larger one in a key would stay a commit's newest for ever. */
+const MAX_ID = 2n ** 63n - 1n;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const NOT_IN_A_KEY = /[\u0000-\u001f\u007f\\]/;
 
@@ -56,9 +58,9 @@ export function isTarget(text: string): boolean {
   return TARGET.test(text);
 }
 
-/** Whether `text` is a decimal number without leading zeros, as GitHub writes run ids and attempts. */
+/** Whether `text` is a run id or attempt as GitHub writes it: decimal, no leading zeros, below 2^63. */
 export function isDecimal(text: string): boolean {
-  return DECIMAL.test(text);
+  return DECIMAL.test(text) && BigInt(text) <= MAX_ID;
 }
 
 /**
@@ -108,7 +110,7 @@ export function indexKey(place: CommitPlace, project?: string): string {
  * Reads a key below {@link commitFolder}.
  *
  * @returns undefined for everything that is no wheel of this layout: index pages, foreign files, filenames
- *   that are no wheel's, runs with leading zeros.
+ *   that are no wheel's, runs with leading zeros or an id beyond 2^63.
  */
 export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | undefined {
   const folder = commitFolder(place);
@@ -119,7 +121,7 @@ export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | und
   if (segments.length === 1) return { key, name, target: '', run: '', attempt: '' };
   const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
   const target = segments.length === 3 ? segments[1]! : '';
-  if (run === undefined || attempt === undefined || (segments.length === 3 && !isTarget(target)))
-    return undefined;
+  if (run === undefined || attempt === undefined || !isDecimal(run) || !isDecimal(attempt)) return undefined;
+  if (segments.length === 3 && !isTarget(target)) return undefined;
   return { key, name, target, run, attempt };
 }

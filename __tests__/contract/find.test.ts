@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
 import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { shownText } from '../stand-ins/runner.ts';
+import { runStep, shownText } from '../stand-ins/runner.ts';
 import { makeWheel } from '../stand-ins/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
@@ -94,6 +94,8 @@ describe('what does not count', () => {
     ['a name that is no wheel’s', '7_1/demo-latest-py3-none-any.whl', 'wheel'],
     ['a run with a leading zero', `07_1/${W}`, 'wheel'],
     ['a folder that is no run', `latest/${W}`, 'wheel'],
+    ['case 71: a run id of 30 digits', `${'9'.repeat(30)}_1/${W}`, 'wheel'],
+    ['case 71: an attempt beyond 2^63', `7_9223372036854775808/${W}`, 'wheel'],
     ['deeper folders', `7_1/a/b/${W}`, 'wheel'],
     ['index pages', 'index.html', '<html>'],
   ];
@@ -243,9 +245,13 @@ describe('the commit', () => {
   test('defaults to github.sha', async () => {
     await using job = await startJob(bucket);
     await place(job, `7_1/${W}`);
-    const { step } = job;
-    const { commit: _, ...inputs } = { ...bucket.inputs, prefix: job.prefix, commit: '' };
-    const result = await step('find', { ...inputs, commit: COMMIT });
+    const result = await runStep({
+      action: 'find',
+      workspace: job.workspace,
+      inputs: { ...bucket.inputs, prefix: job.prefix },
+      env: { ...bucket.env, GITHUB_SHA: COMMIT },
+    });
+    expect(result.errors).toEqual([]);
     expect(result.outputs['skip-build']).toBe('true');
   });
 });
