@@ -213,3 +213,20 @@ describe('the old layout notes no SHA-256', () => {
     expect(await readdir(job.dist)).toEqual([]);
   });
 });
+
+test('case 54: ~ is the home folder', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  expect((await job.step('store')).errors).toEqual([]);
+  const home = join(job.workspace, 'home');
+  const fetched = await job.step('fetch', { path: '~/w' }, { HOME: home, USERPROFILE: home });
+  expect(fetched.errors).toEqual([]);
+  expect(fetched.outputs['wheel-path']).toBe(join(home, 'w', W));
+});
+
+test('case 54: the home folder of another user is refused', async () => {
+  await using job = await startJob(bucket);
+  const fetched = await job.step('fetch', { path: '~other/w' });
+  expect(fetched.code).toBe(1);
+  expect(fetched.errors[0]).toContain("'path'");
+});

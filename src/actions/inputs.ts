@@ -1,5 +1,5 @@
 /** Reads and checks everything that comes from outside, once, into one read-only object per action. */
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
@@ -18,6 +18,7 @@ import {
   readBucketName,
   readChoice,
   readCommit,
+  readFolder,
   readNumber,
   readPathStyle,
   readPresign,
@@ -140,7 +141,7 @@ export function readFindInputs(): FindInputs {
 export function readFetchInputs(): FetchInputs {
   return {
     ...readLookUpInputs(),
-    path: core.getInput('path') || 'dist',
+    path: readFolder(homedir()),
     onMissing: readChoice('on-missing', ['fail', 'ignore']),
     cache: readBoolean('cache', false) ? readCacheSettings(process.env) : undefined,
   };
