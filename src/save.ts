@@ -218,10 +218,25 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
+/**
+ * The free space of a disk.
+ *
+ * @returns bytes; undefined if the file system reports no blocks at all, as some FUSE mounts do
+ */
+export function freeBytes({ blocks, bavail, bsize }: DiskBlocks): number | undefined {
+  return blocks === 0 ? undefined : bavail * bsize;
+}
+
+/** What statfs(2) says: counts of blocks, and the size of one in bytes. */
+export interface DiskBlocks {
+  readonly blocks: number;
+  readonly bavail: number;
+  readonly bsize: number;
+}
+
 async function checkFreeSpace(folder: string, bytes: number, wheels: readonly StoredWheel[]): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
-  if (free >= bytes) return;
+  const free = freeBytes(await statfs(folder));
+  if (free === undefined || free >= bytes) return;
   const what = wheels.length === 1 ? wheels[0]!.name.filename : `The ${wheels.length} wheels`;
   throw new WheelStoreError({
     title: 'Disk too full',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, copyFile, link, lstat, mkdir, rename, rm, statfs, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StoredWheel } from '../lookup.ts';
-import type { SavedWheel, WheelCache } from '../save.ts';
+import { freeBytes, type SavedWheel, type WheelCache } from '../save.ts';
 import { type Answer, KEPT_FILE } from './cache-answer.ts';
 import { runCacheProcess } from './cache-process.ts';
 import type { CacheSettings } from './inputs.ts';
@@ -129,9 +129,8 @@ async function keep(
 }
 
 async function lackOfRoom(folder: string, bytes: number): Promise<Answer | undefined> {
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
-  if (free >= bytes) return undefined;
+  const free = freeBytes(await statfs(folder));
+  if (free === undefined || free >= bytes) return undefined;
   return {
     outcome: 'declined',
     reason: `it would take ${bytes} bytes, and ${folder} has ${free} bytes free`,
