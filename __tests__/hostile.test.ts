@@ -46,10 +46,10 @@ describe('keys that anybody may have put', () => {
             : wheelKey({ ...place, run, attempt, target }, wheel.name.filename);
         expect(again).toBe(text);
       }),
-      { seed: SEED, numRuns: 20_000 },
+      { seed: SEED, numRuns: 30_000 },
     );
     expect(read).toBeGreaterThan(100);
-    process.stdout.write(`hostile keys: 20000, ${read} of them wheels\n`);
+    process.stdout.write(`hostile keys: 30000, ${read} of them wheels\n`);
   });
 
   test('are ranked without a fault: at most one wheel of a slot, newest first', () => {
