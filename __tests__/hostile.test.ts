@@ -56,7 +56,7 @@ describe('keys that anybody may have put', () => {
     const object = fc.record({ key, size: fc.nat(3), etag: fc.string() });
     fc.assert(
       fc.property(fc.array(object, { maxLength: 30 }), (objects) => {
-        const { byTarget } = rank(objects, { place, targets: '*', scope: 'commit', run: '', attempt: '' });
+        const { byTarget } = rank(objects, { place, targets: '*', only: {} });
         for (const groups of byTarget.values()) {
           const runs = groups.map(([wheel]) => wheel!.run);
           for (const wheels of groups) if (wheels[0]!.run !== '') expect(wheels).toHaveLength(1);

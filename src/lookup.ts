@@ -1,24 +1,21 @@
 /** Which of the stored wheels answers a question: per target the newest, by run and attempt. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
-import { headObject, type ListedObject, listObjects, type ObjectHead } from './bucket/objects.ts';
+import { hashObject, headObject, type ListedObject, listObjects, type ObjectHead } from './bucket/objects.ts';
 import { WheelStoreError } from './errors.ts';
 import { type CommitPlace, commitFolder, indexKey, type PlacedWheel, readWheelKey } from './layout.ts';
+import { reasonToIgnore, storedSha256, type Trust } from './trust.ts';
 import type { Interpreter } from './wheel/interpreter.ts';
 import { allowsPython, rankWheels } from './wheel/pick.ts';
-
-/** Which runs may answer: any of the commit, only this run, only this attempt. */
-export type Scope = 'commit' | 'run' | 'attempt';
 
 /** What is looked up. */
 export interface Query {
   readonly place: CommitPlace;
   /** Names of targets ('' is the wheel without one), or `*` for every target that is stored. */
   readonly targets: readonly string[] | '*';
-  readonly scope: Scope;
-  /** This run and attempt, for the scopes `run` and `attempt`. */
-  readonly run: string;
-  readonly attempt: string;
+  /** The only run, and the only attempt of it, that may answer; undefined: any. */
+  readonly only: { readonly run?: string; readonly attempt?: string };
+  readonly trust: Trust;
 }
 
 /** A wheel in the store. */
@@ -41,6 +38,16 @@ interface Group {
   readonly wheels: ListedWheel[];
 }
 
+/** What a reader should learn besides the answer. */
+export interface LookUpWarning {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** Wheels of one target that may be ignored before the look-up gives up: each costs a request. */
+const MAX_IGNORED = 50;
+/** Keys that one warning names. */
+const MAX_NAMED = 5;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -48,14 +55,14 @@ const LONGEST_PAUSE_MS = 10_000;
 export interface Ranking {
   /** Newest first. The last entry may hold several wheels: those of the old flat layout. */
   readonly byTarget: ReadonlyMap<string, readonly (readonly ListedWheel[])[]>;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly LookUpWarning[];
 }
 
 /**
  * Sorts a listing: highest run first, then highest attempt, as numbers; the old flat layout last. Objects of
  * no bytes are no wheels. A slot that somebody else filled with two wheels is passed over with a warning.
  */
-export function rank(objects: readonly ListedObject[], query: Query): Ranking {
+export function rank(objects: readonly ListedObject[], query: Omit<Query, 'trust'>): Ranking {
   const groups = new Map<string, Map<string, Group>>();
   for (const { key, size, etag } of objects) {
     const placed = size === 0 ? undefined : readWheelKey(query.place, key);
@@ -67,12 +74,14 @@ export function rank(objects: readonly ListedObject[], query: Query): Ranking {
     ofTarget.set(id, group);
     group.wheels.push({ ...placed, size, etag });
   }
-  const warnings: string[] = [];
+  const warnings: LookUpWarning[] = [];
   const byTarget = new Map<string, ListedWheel[][]>();
   for (const target of [...groups.keys()].sort()) {
     const sorted = [...groups.get(target)!.values()].sort(newestFirst);
     const usable = sorted.filter((group) => group.run === '' || group.wheels.length === 1);
-    for (const group of sorted) if (!usable.includes(group)) warnings.push(crowded(group));
+    for (const [index, group] of sorted.entries()) {
+      if (!usable.includes(group)) warnings.push(crowded(group, sorted.slice(index).find(isIn(usable))));
+    }
     if (usable.length > 0)
       byTarget.set(
         target,
@@ -82,10 +91,10 @@ export function rank(objects: readonly ListedObject[], query: Query): Ranking {
   return { byTarget, warnings };
 }
 
-function isAskedFor({ target, run, attempt }: PlacedWheel, query: Query): boolean {
+function isAskedFor({ target, run, attempt }: PlacedWheel, query: Omit<Query, 'trust'>): boolean {
   if (query.targets !== '*' && !query.targets.includes(target)) return false;
-  if (query.scope === 'commit') return true;
-  return run === query.run && (query.scope === 'run' || attempt === query.attempt);
+  const { run: onlyRun = run, attempt: onlyAttempt = attempt } = query.only;
+  return run === onlyRun && attempt === onlyAttempt;
 }
 
 function newestFirst(a: Group, b: Group): number {
@@ -97,9 +106,19 @@ export function compareDecimals(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-function crowded({ wheels }: Group): string {
-  const names = wheels.map(({ key }) => key).join(' and ');
-  return `Passed over a slot that holds ${wheels.length} wheels, which nobody can choose between: ${names}.`;
+function isIn(groups: readonly Group[]): (group: Group) => boolean {
+  return (group) => groups.includes(group);
+}
+
+function crowded({ wheels }: Group, older: Group | undefined): LookUpWarning {
+  const names = wheels.slice(0, MAX_NAMED).map(({ key }) => key);
+  const more = wheels.length > names.length ? ` and ${wheels.length - names.length} more` : '';
+  const instead =
+    older === undefined ? 'There is no older one' : `The next older one is ${older.wheels[0]!.key}`;
+  return {
+    title: 'Slot with two wheels',
+    text: `Ignored a slot with ${wheels.length} wheels, because it is not clear which one is meant: ${names.join(' and ')}${more}. ${instead}.`,
+  };
 }
 
 /** How an answer came about. */
@@ -112,7 +131,7 @@ export interface Answer {
   readonly unfit: readonly string[];
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly LookUpWarning[];
 }
 
 /**
@@ -130,21 +149,126 @@ export async function lookUp(
   interpreter?: Interpreter,
 ): Promise<Answer> {
   const objects = await listObjects(bucket, commitFolder(query.place), { signal });
-  const { byTarget, warnings } = rank(objects, query);
+  const { byTarget, warnings: crowded } = rank(objects, query);
   const hasIndex = objects.some(({ key }) => key === indexKey(query.place));
+  const reader = readerOf(bucket, query, signal);
   if (interpreter !== undefined) {
-    const candidates = [...byTarget.values()].flatMap(([newest = []]) => newest);
-    const best = await bestStillThere(bucket, candidates, interpreter, signal);
+    const best = await bestUsable(byTarget, interpreter, reader);
     const wheels = best === undefined ? [] : [best];
-    const unfit = best === undefined ? candidates.map(({ name }) => name.filename) : [];
+    const unfit = best === undefined ? newestOf(byTarget).map(({ name }) => name.filename) : [];
+    const warnings = [...crowded, ...reader.warnings];
     return { wheels, missing: missingOf(query, byTarget), unfit, hasIndex, warnings };
   }
   const found = await Promise.all(
-    [...byTarget.values()].map((groups) => firstStillThere(bucket, groups, signal)),
+    [...byTarget.values()].map((groups) => newestUsable(bucket, groups, reader)),
   );
   const wheels = found.filter((wheel) => wheel !== undefined);
   const stored = new Map(wheels.map((wheel) => [wheel.target, wheel]));
+  const warnings = [...crowded, ...reader.warnings];
   return { wheels, missing: missingOf(query, stored), unfit: [], hasIndex, warnings };
+}
+
+function newestOf(byTarget: Ranking['byTarget']): ListedWheel[] {
+  return [...byTarget.values()].flatMap(([newest = []]) => newest);
+}
+
+/** Reads what is stored with each wheel, and collects what is to be said of those that it ignores. */
+interface WheelReader {
+  /** @returns undefined if the wheel is gone, or must not be used */
+  read(wheel: ListedWheel): Promise<StoredWheel | undefined>;
+  readonly warnings: readonly LookUpWarning[];
+}
+
+function readerOf(
+  bucket: Bucket,
+  { place, trust }: Query,
+  signal: AbortSignal,
+  known = new Map<string, StoredWheel>(),
+): WheelReader {
+  const warnings: LookUpWarning[] = [];
+  const ignored = new Map<string, number>();
+  return {
+    warnings,
+    async read(wheel) {
+      const before = known.get(wheel.key);
+      if (before !== undefined) return before;
+      const head = await headObject(bucket, wheel.key, signal);
+      if (head === undefined) return undefined;
+      const stored = withHead(wheel, head);
+      // Only a reader who names a hash pays for reading an object that has none with it.
+      const sha256 =
+        stored.sha256 === '' && trust.sha256.length > 0 ? await hashObject(bucket, head) : stored.sha256;
+      const reason = reasonToIgnore(wheel, place.commit, head.metadata, sha256, trust);
+      if (reason !== undefined) {
+        const count = (ignored.get(wheel.target) ?? 0) + 1;
+        ignored.set(wheel.target, count);
+        if (count > MAX_IGNORED) throw tooManyIgnored(bucket, place);
+        warnings.push(ignoredWarning(bucket, wheel, reason));
+        return undefined;
+      }
+      if (sha256 === '' && wheel.run !== '') warnings.push(unvouched(bucket, wheel));
+      const usable = { ...stored, sha256 };
+      known.set(wheel.key, usable);
+      return usable;
+    },
+  };
+}
+
+function ignoredWarning(bucket: Bucket, { key }: ListedWheel, reason: string): LookUpWarning {
+  return {
+    title: 'Stored wheel ignored',
+    text: `Ignored s3://${bucket.settings.name}/${key}: ${reason}.`,
+  };
+}
+
+function unvouched(bucket: Bucket, { key }: ListedWheel): LookUpWarning {
+  return {
+    title: 'No stored SHA-256',
+    text: `s3://${bucket.settings.name}/${key} has no SHA-256 in its metadata, so nothing vouches for its bytes: it was overwritten, or copied by a tool that drops metadata. Find out who can write to this prefix.`,
+  };
+}
+
+function tooManyIgnored(bucket: Bucket, place: CommitPlace): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Too many wheels ignored',
+    reason: `More than ${MAX_IGNORED} wheels of one target below s3://${bucket.settings.name}/${commitFolder(place)} are not what their keys say, or not what was asked for.`,
+    remedy: 'Find out what else writes to this prefix, and delete what it put there.',
+  });
+}
+
+/** All of a commit that an index page or a comment shows. */
+export interface CommitListing {
+  /** The newest of each target, in the order of the targets' names; of the old flat layout all. */
+  readonly wheels: readonly StoredWheel[];
+  readonly hasIndex: boolean;
+}
+
+/**
+ * Lists a commit: one listing, then one head per wheel that is not in `known` yet.
+ *
+ * @param known - wheels by key; what is stored at a key never changes, so one head serves all later calls
+ * @throws WheelStoreError when the store does not answer
+ */
+export async function listCommit(
+  bucket: Bucket,
+  place: CommitPlace,
+  trust: Trust,
+  known: Map<string, StoredWheel>,
+  signal: AbortSignal,
+): Promise<CommitListing> {
+  const objects = await listObjects(bucket, commitFolder(place), { signal });
+  const query: Query = { place, targets: '*', only: {}, trust };
+  const reader = readerOf(bucket, query, signal, known);
+  const newest = [...rank(objects, query).byTarget.values()].map(async (groups) => {
+    for (const wheels of groups) {
+      const read = await Promise.all(wheels.map((wheel) => reader.read(wheel)));
+      const usable = read.filter((wheel) => wheel !== undefined);
+      if (usable.length > 0) return usable;
+    }
+    return [];
+  });
+  const wheels = (await Promise.all(newest)).flat();
+  return { wheels, hasIndex: objects.some(({ key }) => key === indexKey(place)) };
 }
 
 /**
@@ -159,8 +283,7 @@ export async function newestListed(
   signal: AbortSignal,
 ): Promise<ListedWheel | undefined> {
   const objects = await listObjects(bucket, commitFolder(place), { signal });
-  const query: Query = { place, targets: [target], scope: 'commit', run: '', attempt: '' };
-  const [newest = []] = rank(objects, query).byTarget.get(target) ?? [];
+  const [newest = []] = rank(objects, { place, targets: [target], only: {} }).byTarget.get(target) ?? [];
   return newest.length === 1 ? newest[0] : undefined;
 }
 
@@ -197,38 +320,47 @@ function missingOf({ targets }: Query, stored: ReadonlyMap<string, unknown>): st
   return targets === '*' ? [] : targets.filter((target) => !stored.has(target));
 }
 
-async function firstStillThere(
+async function newestUsable(
   bucket: Bucket,
   groups: readonly (readonly ListedWheel[])[],
-  signal: AbortSignal,
+  reader: WheelReader,
 ): Promise<StoredWheel | undefined> {
   for (const wheels of groups) {
     if (wheels.length > 1) throw ambiguous(bucket, wheels);
-    const head = await headObject(bucket, wheels[0]!.key, signal);
-    if (head !== undefined) return withHead(wheels[0]!, head);
+    const stored = await reader.read(wheels[0]!);
+    if (stored !== undefined) return stored;
   }
   return undefined;
 }
 
-async function bestStillThere(
-  bucket: Bucket,
-  candidates: readonly ListedWheel[],
+/** A wheel that must not be used makes room for an older one of its target; one that does not fit does not. */
+async function bestUsable(
+  byTarget: Ranking['byTarget'],
   interpreter: Interpreter,
-  signal: AbortSignal,
+  reader: WheelReader,
 ): Promise<StoredWheel | undefined> {
-  for (const wheel of rankWheels(candidates, interpreter)) {
-    const head = await headObject(bucket, wheel.key, signal);
-    if (head === undefined) continue;
-    const stored = withHead(wheel, head);
-    if (allowsPython(stored.requiresPython, interpreter)) return stored;
+  const left = new Map([...byTarget].map(([target, groups]) => [target, [...groups]]));
+  let ranked = rankWheels(newestOf(left), interpreter);
+  for (let wheel = ranked.shift(); wheel !== undefined; wheel = ranked.shift()) {
+    const stored = await reader.read(wheel);
+    if (stored !== undefined && allowsPython(stored.requiresPython, interpreter)) return stored;
+    if (stored !== undefined || wheel.run === '') continue;
+    const older = left.get(wheel.target)!;
+    older.shift();
+    ranked = rankWheels([...ranked, ...(older[0] ?? [])], interpreter);
   }
   return undefined;
 }
 
 /** Joins what the key says with what the object's head says. */
 export function withHead(wheel: PlacedWheel, { size, etag, metadata }: ObjectHead): StoredWheel {
-  const { sha256 = '', 'requires-python': requiresPython } = metadata;
-  return { ...wheel, size, etag, sha256: /^[0-9a-f]{64}$/.test(sha256) ? sha256 : '', requiresPython };
+  return {
+    ...wheel,
+    size,
+    etag,
+    sha256: storedSha256(metadata),
+    requiresPython: metadata['requires-python'],
+  };
 }
 
 function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreError {
@@ -242,13 +374,13 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
 }
 
 /** What was looked for, as a sentence's part: commit, targets and which runs count. */
-export function describeQuery({ place, targets, scope, run, attempt }: Query): string {
+export function describeQuery({ place, targets, only, trust }: Query): string {
   const what =
     targets === '*'
       ? 'any target'
       : targets.map((name) => (name === '' ? 'a wheel without target' : `target ${name}`)).join(', ');
-  const runs = { commit: 'of any run', run: `of run ${run}`, attempt: `of run ${run}, attempt ${attempt}` }[
-    scope
-  ];
-  return `${what} ${runs} below ${commitFolder(place)}`;
+  const { run = 'any', attempt } = only;
+  const runs = run === 'any' ? 'of any run' : `of run ${run}`;
+  const hash = trust.sha256.length === 0 ? '' : ` with SHA-256 ${trust.sha256.join(' or ')}`;
+  return `${what}${hash} ${runs}${attempt === undefined ? '' : `, attempt ${attempt}`} below ${commitFolder(place)}`;
 }

@@ -2,13 +2,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
 import { codeOf, statusOf } from './bucket/failures.ts';
-import { headObject, listObjects } from './bucket/objects.ts';
 import { getText, type PutCondition, putText, type StoredText } from './bucket/text.ts';
 import { plainUrl } from './bucket/url.ts';
 import { WheelStoreError } from './errors.ts';
 import { linksOf, renderIndexPage } from './index-page.ts';
-import { type CommitPlace, commitFolder, indexKey } from './layout.ts';
-import { type ListedWheel, rank, type StoredWheel, withHead } from './lookup.ts';
+import { type CommitPlace, indexKey } from './layout.ts';
+import { listCommit, type StoredWheel } from './lookup.ts';
+import type { Trust } from './trust.ts';
 
 /** Which pages, and what they say of their origin. */
 export interface Publication {
@@ -120,11 +120,8 @@ async function render(
   heads: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const objects = await listObjects(bucket, commitFolder(place), { signal });
-  const { byTarget } = rank(objects, { place, targets: '*', scope: 'commit', run: '', attempt: '' });
-  const newest = [...byTarget.values()].flatMap(([wheels = []]) => wheels);
-  const found = await Promise.all(newest.map((wheel) => headOnce(bucket, wheel, heads, signal)));
-  const wheels = found.filter((wheel) => wheel !== undefined);
+  const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
+  const { wheels } = await listCommit(bucket, place, trust, heads, signal);
   const repositoryUrl = /^https?:/.test(serverUrl) && repository !== '' ? `${serverUrl}/${repository}` : '';
   return Promise.all(
     projects.map(async (project) =>
@@ -137,20 +134,4 @@ async function render(
       }),
     ),
   );
-}
-
-/** What is stored at a key never changes, so one head serves all rounds and both pages. */
-async function headOnce(
-  bucket: Bucket,
-  wheel: ListedWheel,
-  heads: Map<string, StoredWheel>,
-  signal: AbortSignal,
-): Promise<StoredWheel | undefined> {
-  const known = heads.get(wheel.key);
-  if (known !== undefined) return known;
-  const head = await headObject(bucket, wheel.key, signal);
-  if (head === undefined) return undefined;
-  const stored = withHead(wheel, head);
-  heads.set(wheel.key, stored);
-  return stored;
 }

@@ -109,8 +109,9 @@ async function handOut(
   search: Search,
   signal: AbortSignal,
 ): Promise<void> {
-  const { place, run, attempt, target } = inputs;
-  const query: Query = { place, targets: [target], scope: 'commit', run, attempt };
+  const { place, target } = inputs;
+  const trust = { repository: inputs.repository || undefined, sha256: [], requireSha256: false };
+  const query: Query = { place, targets: [target], only: {}, trust };
   const answer = await lookUp(bucket, query, signal);
   showWarnings(answer);
   const stored = answer.wheels[0];

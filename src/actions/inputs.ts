@@ -3,7 +3,8 @@ import { homedir, tmpdir } from 'node:os';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
-import type { Scope } from '../lookup.ts';
+import type { Query } from '../lookup.ts';
+import type { Trust } from '../trust.ts';
 import {
   commitBefore,
   type EarlierCommit,
@@ -24,6 +25,9 @@ import {
   readPresign,
   readPullRequest,
   readRegion,
+  readRepository,
+  readRuns,
+  readSha256,
   readTarget,
   readTargets,
   readUrl,
@@ -83,7 +87,9 @@ export interface CommentInputs {
 export interface LookUpInputs extends CommonInputs {
   /** Names; '' is the wheel without a target; `*` is every target that is stored. */
   readonly targets: readonly string[] | '*';
-  readonly scope: Scope;
+  /** Which runs may have stored them. */
+  readonly only: Query['only'];
+  readonly trust: Trust;
   /** An interpreter: of all wheels found, the one that it would install is taken. */
   readonly forPython: string | undefined;
   /** Seconds to keep looking. */
@@ -177,10 +183,16 @@ function readCacheSettings(env: NodeJS.ProcessEnv): CacheSettings {
 }
 
 function readLookUpInputs(): LookUpInputs {
+  const common = readCommonInputs();
   return {
-    ...readCommonInputs(),
+    ...common,
     targets: readTargets(),
-    scope: readChoice('scope', ['commit', 'run', 'attempt']),
+    only: readRuns(common),
+    trust: {
+      repository: readRepository(common.repository),
+      sha256: readSha256(),
+      requireSha256: readBoolean('require-sha256', false),
+    },
     forPython: core.getInput('for-python') || undefined,
     wait: readWait(),
   };

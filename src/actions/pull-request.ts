@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/client.ts';
-import { listObjects } from '../bucket/objects.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
-import { commitFolder, indexKey } from '../layout.ts';
-import { rank } from '../lookup.ts';
+import { indexKey } from '../layout.ts';
+import { listCommit, type StoredWheel } from '../lookup.ts';
+import type { Trust } from '../trust.ts';
 import {
   type CommentContent,
   type Decision,
@@ -95,11 +95,12 @@ async function converge(
     workflow: comment.workflow,
   });
   const by = randomUUID();
+  const known = new Map<string, StoredWheel>();
   let failures = 0;
   let written = '';
   for (let round = 1; round <= MOST_ROUNDS; round += 1) {
     const found = await findComments(thread, key);
-    const content = await readContent(bucket, inputs, signal);
+    const content = await readContent(bucket, inputs, known, signal);
     const decision = decide(found, { key, stamp, by, content });
     if (decision.kind === 'done' || decision.kind === 'leave')
       return report(decision, thread, stamp, written);
@@ -171,13 +172,12 @@ function askOnce(github: GitHub): () => Promise<string | undefined> {
 
 async function readContent(
   bucket: Bucket,
-  { place }: StoreInputs,
+  { place, repository }: StoreInputs,
+  known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommentContent> {
-  const objects = await listObjects(bucket, commitFolder(place), { signal });
-  const { byTarget } = rank(objects, { place, targets: '*', scope: 'commit', run: '', attempt: '' });
-  const wheels = [...byTarget.values()].flatMap(([newest = []]) => newest);
-  const hasIndex = objects.some(({ key }) => key === indexKey(place));
+  const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
+  const { wheels, hasIndex } = await listCommit(bucket, place, trust, known, signal);
   return {
     entries: await Promise.all(
       wheels.map(async ({ target, name, key, size }) => ({

@@ -4,6 +4,9 @@ import { type Answer, describeQuery, lookUpUntil } from '../lookup.ts';
 import type { LookUpInputs } from './inputs.ts';
 import { say, warn } from './log.ts';
 
+/** GitHub shows ten annotations of a kind for a step. */
+const MAX_WARNINGS = 10;
+
 /** An answer, and what of it is lacking, as the end of a sentence. */
 export interface Reply extends Answer {
   readonly lacking: string;
@@ -28,7 +31,9 @@ export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSig
 
 /** Shows what a look-up has to say besides its answer. */
 export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
-  for (const text of warnings) warn(text, 'Slot with two wheels');
+  for (const { text, title } of warnings.slice(0, MAX_WARNINGS)) warn(text, title);
+  if (warnings.length > MAX_WARNINGS)
+    say(`${warnings.length - MAX_WARNINGS} more such warnings are not shown.`);
 }
 
 /** Only who asks for an interpreter pays for what asks it. */

@@ -74,6 +74,60 @@ function checkTarget(target: string): void {
 }
 
 /**
+ * Which runs may have stored what is looked up, by `scope` and `run-id`.
+ *
+ * @param here - this run and attempt
+ * @returns the only run, and the only attempt of it; what is left out is not limited
+ * @throws WheelStoreError
+ */
+export function readRuns({ run, attempt }: { readonly run: string; readonly attempt: string }): {
+  readonly run?: string;
+  readonly attempt?: string;
+} {
+  const scope = readChoice('scope', ['commit', 'run', 'attempt']);
+  const id = core.getInput('run-id');
+  if (id === '') return { commit: {}, run: { run }, attempt: { run, attempt } }[scope];
+  if (!isDecimal(id)) {
+    throw badInput('run-id', id, 'is not the id of a run', 'Write the number, such as ${{ github.run_id }}.');
+  }
+  if (scope !== 'commit') {
+    throw badInput('run-id', id, `and scope: ${scope} exclude each other`, 'Set one of the two.');
+  }
+  return { run: id };
+}
+
+/**
+ * Whose wheels are used: empty is this repository's, `*` any.
+ *
+ * @param here - `GITHUB_REPOSITORY`; may be empty
+ * @returns `owner/name`; undefined for any
+ * @throws WheelStoreError
+ */
+export function readRepository(here: string): string | undefined {
+  const text = core.getInput('repository');
+  if (text === '*') return undefined;
+  if (text === '') return here || undefined;
+  if (/^[\w.-]{1,100}\/[\w.-]{1,100}$/.test(text)) return text;
+  throw badInput('repository', text, 'is neither owner/name nor *', 'Write it like org/project.');
+}
+
+/**
+ * The SHA-256 of wheels that may be used, with commas or on lines; `sha256:` may come before each.
+ *
+ * @returns lower-case hex; empty: any
+ * @throws WheelStoreError
+ */
+export function readSha256(): string[] {
+  const listed = core.getInput('sha256').split(/[,\s]+/);
+  const texts = listed.filter((text) => text !== '');
+  return texts.map((text) => {
+    const digits = text.toLowerCase().replace(/^sha256[:=]/, '');
+    if (/^[0-9a-f]{64}$/.test(digits)) return digits;
+    throw badInput('sha256', text, 'is not a SHA-256', 'Write its 64 hex digits, as in the output sha256.');
+  });
+}
+
+/**
  * Seconds to keep looking; empty is none.
  *
  * @throws WheelStoreError
