@@ -1,5 +1,6 @@
 /** Puts a wheel into its slot so that the slot never holds two, whoever else is at it. */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
 import { codeOf, statusOf } from './bucket/failures.ts';
 import {
@@ -39,7 +40,15 @@ export interface Placed {
 const CACHE_CONTROL = 'public, max-age=31536000, immutable';
 /** Metadata that names the put which made an object, so that a step takes away its own and nobody else's. */
 const PUT_ID = 'put-id';
-const CLAIM = /\/\.([0-9a-f]{64})\.[0-9a-f-]{36}\.claim$/;
+/** Empty objects beside a wheel: a step that puts or relies on these bytes, and a step that is removing them. */
+const MARK = /\/\.([0-9a-f]{64})\.[0-9a-f-]{36}\.(claim|removing)$/;
+/** Each round ends because another step's wheel came or went in between. */
+const MAX_ROUNDS = 4;
+const POLL_MS = 200;
+/** A step that is being cancelled has ten seconds to clean up ("Canceling a workflow run"). */
+const MAX_REMOVAL_POLLS = 60;
+/** The step that put the wheel is about to end, unless its line hangs. */
+const MAX_OWNER_POLLS = 10;
 
 /**
  * Looks, puts, looks again.
@@ -48,45 +57,138 @@ const CLAIM = /\/\.([0-9a-f]{64})\.[0-9a-f-]{36}\.claim$/;
  *   call put is then taken away again
  */
 export async function placeInSlot(bucket: Bucket, placement: Placement): Promise<Placed> {
+  const putId = randomUUID();
+  const announcement = announcementOf(bucket, placement, putId);
   // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
   // store first says what it is about to put: of two that differ, at least one sees the other.
-  if (bucket.customEndpoint === undefined) return lookPutLook(bucket, placement);
-  const claim = `${slotFolder(placement.slot)}.${placement.wheel.sha256}.${randomUUID()}.claim`;
-  await putEmptyObject(bucket, claim, wheelKey(placement.slot, placement.wheel.filename));
+  if (bucket.customEndpoint !== undefined) await announcement.put();
+  let placed: Found | undefined;
   try {
-    return await lookPutLook(bucket, placement);
+    placed = await lookPutLook(bucket, placement, announcement, putId);
+    return { wheel: placed.wheel, how: placed.how };
   } finally {
-    await withdraw(bucket, claim, placement);
+    if (placed?.isRemovable !== true) await announcement.withdraw();
   }
 }
 
-async function lookPutLook(bucket: Bucket, placement: Placement): Promise<Placed> {
-  const { ours, rivals } = await look(bucket, placement);
-  if (ours !== undefined) return alreadyThere(bucket, placement, ours);
-  if (rivals[0] !== undefined) throw slotClaimed(bucket, placement, rivals[0]);
-  placement.signal.throwIfAborted();
-  const putId = randomUUID();
-  try {
-    const outcome = await putOnce(bucket, placement, putId);
-    // From here on the wheel is stored, and a cancelled job may as well say so; before, it must not stay.
+/** Our bytes in the slot. */
+interface Found extends Placed {
+  /** Whether another step may still remove them, so that our announcement must stay: see {@link removeOwn}. */
+  readonly isRemovable: boolean;
+}
+
+/** The empty object by which a step tells others what it is about to put, or relies on. */
+interface Announcement {
+  readonly key: string;
+  isThere(): boolean;
+  put(): Promise<void>;
+  withdraw(): Promise<void>;
+}
+
+function announcementOf(bucket: Bucket, placement: Placement, putId: string): Announcement {
+  const { slot, wheel } = placement;
+  const key = markOf(placement, putId, 'claim');
+  let isThere = false;
+  return {
+    key,
+    isThere: () => isThere,
+    async put() {
+      await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename));
+      isThere = true;
+    },
+    async withdraw() {
+      if (isThere) await removeMark(bucket, key, placement);
+    },
+  };
+}
+
+/** The key of an empty object by which the step with this put's id tells others what it does. */
+function markOf({ slot, wheel }: Placement, putId: string, kind: 'claim' | 'removing'): string {
+  return `${slotFolder(slot)}.${wheel.sha256}.${putId}.${kind}`;
+}
+
+async function lookPutLook(
+  bucket: Bucket,
+  placement: Placement,
+  announcement: Announcement,
+  putId: string,
+): Promise<Found> {
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const there = await findOurBytes(bucket, placement, announcement, putId);
+    if (there !== undefined) return there;
     placement.signal.throwIfAborted();
-    return await confirm(bucket, placement, putId, outcome);
-  } catch (error) {
-    if (placement.signal.aborted || mayHaveStored(error)) await takeAway(bucket, placement, putId);
-    throw error;
+    try {
+      const outcome = await putOnce(bucket, placement, putId);
+      // From here on the wheel is stored, and a cancelled job may as well say so; before, it must not stay.
+      placement.signal.throwIfAborted();
+      const placed = await confirm(bucket, placement, putId, outcome);
+      if (placed !== undefined) return { ...placed, isRemovable: false };
+    } catch (error) {
+      if (placement.signal.aborted || mayHaveStored(error))
+        await removeOwn(bucket, placement, announcement, putId);
+      throw error;
+    }
   }
+  throw vanished(bucket, placement);
+}
+
+/**
+ * Looks for an object with our bytes. Another step's may be removed by that step when it is cancelled, so before
+ * we rely on it, that step must be able to see our announcement, and must not be removing the object already.
+ *
+ * @returns undefined if the slot is free
+ * @throws WheelStoreError when it holds something else, or another step announces other bytes
+ */
+async function findOurBytes(
+  bucket: Bucket,
+  placement: Placement,
+  announcement: Announcement,
+  putId: string,
+): Promise<Found | undefined> {
+  for (let polls = 0; polls <= MAX_REMOVAL_POLLS; polls += 1) {
+    // Whether the announcement was there before this look is what counts.
+    const isAnnounced = announcement.isThere();
+    const { ours, rivals, allies, removals } = await look(bucket, placement);
+    if (ours === undefined) {
+      if (rivals[0] !== undefined) throw slotClaimed(bucket, placement, rivals[0]);
+      return undefined;
+    }
+    const head = await headObject(bucket, ours.key);
+    if (head === undefined) continue;
+    const wheel = await sameBytes(bucket, placement, head);
+    const owner = head.metadata[PUT_ID];
+    if (owner === putId) return { wheel, how: 'put', isRemovable: false };
+    if (!isAnnounced) {
+      await announcement.put();
+      continue;
+    }
+    // With a custom endpoint a step's announcement goes when the step ends; on AWS there is none to tell.
+    const isOwnerAtWork = allies.some(({ key }) => key === markOf(placement, owner ?? '', 'claim'));
+    if (removals.length === 0 && !(isOwnerAtWork && polls < MAX_OWNER_POLLS)) {
+      const isEnded = owner === undefined || (bucket.customEndpoint !== undefined && !isOwnerAtWork);
+      return { wheel, how: 'was-there', isRemovable: !isEnded };
+    }
+    await delay(POLL_MS, undefined, { signal: placement.signal });
+  }
+  throw vanished(bucket, placement);
+}
+
+/** What a slot holds, as a step that stores into it sees it. */
+interface SlotView {
+  /** Our key, if it is taken. */
+  readonly ours?: ListedObject;
+  /** Announcements of other bytes, of our bytes, and of the removal of our bytes. */
+  readonly rivals: readonly ListedObject[];
+  readonly allies: readonly ListedObject[];
+  readonly removals: readonly ListedObject[];
 }
 
 /**
  * Lists the slot.
  *
- * @returns our key, where it is taken, and the claims of jobs that are about to put other bytes
  * @throws WheelStoreError when another wheel is there
  */
-async function look(
-  bucket: Bucket,
-  placement: Placement,
-): Promise<{ ours?: ListedObject; rivals: ListedObject[] }> {
+async function look(bucket: Bucket, placement: Placement): Promise<SlotView> {
   const { slot, wheel } = placement;
   const objects = await listObjects(bucket, slotFolder(slot), { directly: true });
   const key = wheelKey(slot, wheel.filename);
@@ -95,8 +197,18 @@ async function look(
   );
   if (others.length > 0) throw slotTaken(bucket, placement, others);
   const ours = objects.find((object) => object.key === key);
-  const rivals = objects.filter((object) => (CLAIM.exec(object.key)?.[1] ?? wheel.sha256) !== wheel.sha256);
-  return ours === undefined ? { rivals } : { ours, rivals };
+  const isOurs = (sha256: string) => sha256 === wheel.sha256;
+  return {
+    ...(ours === undefined ? {} : { ours }),
+    rivals: objects.filter((object) => isMark(object, 'claim', (sha256) => !isOurs(sha256))),
+    allies: objects.filter((object) => isMark(object, 'claim', isOurs)),
+    removals: objects.filter((object) => isMark(object, 'removing', isOurs)),
+  };
+}
+
+function isMark({ key }: ListedObject, kind: string, isMeant: (sha256: string) => boolean): boolean {
+  const [, sha256, marked] = MARK.exec(key) ?? [];
+  return sha256 !== undefined && marked === kind && isMeant(sha256);
 }
 
 async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<Outcome> {
@@ -127,28 +239,29 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
   }
 }
 
-/** The second look: what is in the slot now must be our bytes, and nothing else. */
+/**
+ * The second look: what is in the slot now must be our bytes, and nothing else.
+ *
+ * @returns undefined if it was another step that put them, or if they are gone
+ */
 async function confirm(
   bucket: Bucket,
   placement: Placement,
   putId: string,
   outcome: Outcome,
-): Promise<Placed> {
+): Promise<Placed | undefined> {
   const { ours: found } = await look(bucket, placement);
-  if (found === undefined) throw vanished(bucket, placement);
+  if (found === undefined) {
+    if (outcome.created) throw vanished(bucket, placement);
+    return undefined;
+  }
   if (outcome.created && outcome.etag !== '' && outcome.etag === found.etag) {
     return { wheel: describe(placement, found), how: 'put' };
   }
   const head = await headObject(bucket, found.key);
-  if (head === undefined) throw vanished(bucket, placement);
+  if (head === undefined) return undefined;
   const wheel = await sameBytes(bucket, placement, head);
-  return { wheel, how: head.metadata[PUT_ID] === putId ? 'put' : 'was-there' };
-}
-
-async function alreadyThere(bucket: Bucket, placement: Placement, object: ListedObject): Promise<Placed> {
-  const head = await headObject(bucket, object.key);
-  if (head === undefined) throw vanished(bucket, placement);
-  return { wheel: await sameBytes(bucket, placement, head), how: 'was-there' };
+  return head.metadata[PUT_ID] === putId ? { wheel, how: 'put' } : undefined;
 }
 
 /** @throws WheelStoreError when the object's bytes are not the wheel's */
@@ -178,11 +291,31 @@ function mayHaveStored(error: unknown): boolean {
   return status === undefined || status >= 500;
 }
 
-async function takeAway(bucket: Bucket, { slot, wheel, warn }: Placement, putId: string): Promise<void> {
+/**
+ * Removes what this step put, unless another step announces the same bytes: it may have reported them as stored.
+ * That step announces before it looks for removals, and we say that we remove before we look for announcements,
+ * so at least one of the two sees the other.
+ */
+async function removeOwn(
+  bucket: Bucket,
+  placement: Placement,
+  announcement: Announcement,
+  putId: string,
+): Promise<void> {
+  const { slot, wheel, warn } = placement;
   const key = wheelKey(slot, wheel.filename);
   try {
     const head = await headObject(bucket, key);
-    if (head?.metadata[PUT_ID] === putId) await deleteObject(bucket, key);
+    if (head?.metadata[PUT_ID] !== putId) return;
+    const removing = markOf(placement, putId, 'removing');
+    await putEmptyObject(bucket, removing, key);
+    const objects = await listObjects(bucket, slotFolder(slot), { directly: true });
+    const isOurs = (sha256: string) => sha256 === wheel.sha256;
+    const isNeeded = objects.some(
+      (object) => object.key !== announcement.key && isMark(object, 'claim', isOurs),
+    );
+    if (!isNeeded) await deleteObject(bucket, key);
+    await removeMark(bucket, removing, placement);
   } catch (error) {
     warn(
       `What this step put at ${key} could not be taken away again. ${(error as Error).message}`,
@@ -191,12 +324,12 @@ async function takeAway(bucket: Bucket, { slot, wheel, warn }: Placement, putId:
   }
 }
 
-async function withdraw(bucket: Bucket, claim: string, { warn }: Placement): Promise<void> {
+async function removeMark(bucket: Bucket, key: string, { warn }: Placement): Promise<void> {
   try {
-    await deleteObject(bucket, claim);
+    await deleteObject(bucket, key);
   } catch (error) {
     warn(
-      `The empty object ${claim}, which announced this upload, could not be removed. ${(error as Error).message}`,
+      `The empty object ${key}, a mark for other steps, could not be removed. ${(error as Error).message}`,
       'Empty object left in the store',
     );
   }

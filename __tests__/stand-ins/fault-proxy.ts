@@ -103,9 +103,9 @@ export async function startFaultProxy(
   };
 }
 
-/** Whether a request is about the empty object that announces a store to an engine of unknown manners. */
+/** Whether a request is about an empty object by which store steps tell each other what they are doing. */
 export function isClaim({ path }: Pick<SeenRequest, 'path'>): boolean {
-  return path.endsWith('.claim');
+  return /\.(claim|removing)$/.test(path);
 }
 
 async function handle(
