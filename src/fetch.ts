@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import * as core from '@actions/core';
 import type { ActionsCache } from './actions/cache.ts';
 import { type FetchInputs, readFetchInputs } from './actions/inputs.ts';
+import { notedPlace, noteFetched } from './actions/job-notes.ts';
 import { describeWheel, note, readableSize, requestTracer, say, sayAll } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { progressOf } from './actions/progress.ts';
@@ -34,6 +35,10 @@ export async function fetch(signal: AbortSignal): Promise<void> {
     const onProgress = progressOf('Downloaded');
     const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress });
     saved.forEach(noteUnverified);
+    await noteFetched(
+      notedPlace(inputs),
+      saved.map(({ path }) => path),
+    );
     sayAll(`Fetched ${saved.length} wheels into ${folder}`, saved.map(outcome));
     await report(bucket, inputs, found, saved);
     // All is done by now: what goes wrong from here on, or is cancelled, takes nothing away.

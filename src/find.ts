@@ -2,6 +2,7 @@
 import * as core from '@actions/core';
 import { warnOfOtherHead } from './actions/commits.ts';
 import { type FindInputs, readFindInputs } from './actions/inputs.ts';
+import { notedPlace, noteVerdicts, type Verdict } from './actions/job-notes.ts';
 import { describeWheel, requestTracer, say, sayAll, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { ask } from './actions/question.ts';
@@ -17,6 +18,8 @@ import { isComplete } from './lookup.ts';
  */
 export async function find(signal: AbortSignal): Promise<void> {
   const inputs = readFindInputs();
+  // What ends this step before its answer leaves the build to be done.
+  await noteVerdicts(notedPlace(inputs), verdicts(inputs, []));
   if (inputs.rebuild) {
     say('Not looked up: rebuild is true, so the answer is to build.');
     return answerBuild(inputs);
@@ -46,8 +49,21 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
   const index = await indexUrl(bucket, inputs.place, found.hasIndex);
   setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
+  await noteVerdicts(notedPlace(inputs), verdicts(inputs, found.wheels));
   const heading = skipBuild ? `${countWheels(wheels)} found, the build can be skipped` : 'Build needed';
   await writeSummary({ heading, inputs, wheels, index, ...(skipBuild ? {} : { lacking: found.lacking }) });
+}
+
+/** By target: whether its build can be skipped, for a store step of this job. */
+function verdicts(
+  { targets, forPython }: FindInputs,
+  found: readonly { readonly target: string }[],
+): Record<string, Verdict> {
+  const stored = new Set(found.map(({ target }) => target));
+  // With for-python one wheel answers for all targets.
+  const isSkip = (target: string) => stored.has(target) || (forPython !== undefined && stored.size > 0);
+  const asked = targets === '*' ? [...stored] : targets;
+  return Object.fromEntries(asked.map((target) => [target, isSkip(target) ? 'skip' : 'build']));
 }
 
 /** The answer without a look-up: everything that was asked for has to be built. */

@@ -1,12 +1,15 @@
 /** The root action: puts the one wheel that the build left into this run's slot. */
+import { homedir } from 'node:os';
 import { basename } from 'node:path';
-import { warnOfOtherCommit, warnOfOtherVersion } from './actions/commits.ts';
+import { checkVersion, warnOfOtherCommit } from './actions/commits.ts';
 import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
-import { warnOfLeftOver } from './actions/left-over.ts';
+import { notedPlace, readNotes, type Verdict } from './actions/job-notes.ts';
+import { checkLeftOver, jobBegan } from './actions/left-over.ts';
 import { describeWheel, readableSize, requestTracer, say, trace, warn } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { progressOf } from './actions/progress.ts';
 import { showWarnings } from './actions/question.ts';
+import { seeWheels, signsOfBuild } from './actions/skipped-build.ts';
 import { type Report, type SizeBefore, writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
@@ -24,6 +27,8 @@ import {
   openWheel,
   type Search,
 } from './wheel/local.ts';
+import { wheelsNearby } from './wheel/nearby.ts';
+import { quote } from './wheel/quote.ts';
 
 /**
  * Stores the wheel at `path`; where there is none because the build was skipped, hands out the stored one.
@@ -34,10 +39,14 @@ export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
   const search = await findWheels(inputs.path, inputs.workspace);
   const path = onlyWheel(search);
-  const checked = path === undefined ? undefined : await check(path);
+  const checked = path === undefined ? undefined : await check(path, inputs);
+  const notes = await readNotes(notedPlace(inputs));
+  const verdict = notes.verdicts[inputs.target];
+  if (checked === undefined && verdict === 'build') throw await forgotten(inputs, search, signal);
   const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
-    if (checked === undefined) await handOut(bucket, inputs, search, signal);
+    if (checked === undefined)
+      await reuse(bucket, inputs, search, { verdict, fetched: notes.fetched }, signal);
     else await put(bucket, inputs, checked, signal);
   } finally {
     bucket.close();
@@ -55,12 +64,14 @@ interface CheckedWheel {
 }
 
 /** Everything that can be wrong with the wheel comes to light here, before the first request. */
-async function check(path: string): Promise<CheckedWheel> {
+async function check(path: string, inputs: StoreInputs): Promise<CheckedWheel> {
   const name = parseWheelFilename(basename(path));
   const wheel = await openWheel(path);
   try {
     const contents = await inspectWheel(path, name);
     for (const text of contents.warnings) warn(text, 'Unusual wheel');
+    checkLeftOver(wheel, await jobBegan(inputs.eventPath), inputs.allowStale);
+    await checkVersion(contents.version, inputs, inputs.allowStale);
     say(`Checked ${path}: ${readableSize(wheel.size)}, SHA-256 ${wheel.sha256}.`);
     return { wheel, contents };
   } catch (error) {
@@ -76,8 +87,6 @@ async function put(
   signal: AbortSignal,
 ): Promise<void> {
   await warnOfOtherCommit(inputs);
-  warnOfOtherVersion(contents.version, inputs.place.commit);
-  await warnOfLeftOver(wheel, inputs.eventPath);
   const slot = { ...inputs.place, run: inputs.run, attempt: inputs.attempt, target: inputs.target };
   const showProgress = progressOf('Uploaded');
   const placed = await placeInSlot(bucket, {
@@ -102,11 +111,18 @@ async function put(
   await comment(bucket, inputs, signal);
 }
 
-/** The build was skipped, if the commit has a wheel; if it has none, the build forgot to leave one. */
-async function handOut(
+/** What earlier steps of the job said. */
+interface Hints {
+  readonly verdict: Verdict | undefined;
+  readonly fetched: readonly string[];
+}
+
+/** Reuses the stored wheel if the build was skipped; docs/slots.md tells how that is decided. */
+async function reuse(
   bucket: Bucket,
   inputs: StoreInputs,
   search: Search,
+  hints: Hints,
   signal: AbortSignal,
 ): Promise<void> {
   const { place, target } = inputs;
@@ -117,16 +133,48 @@ async function handOut(
   const stored = answer.wheels[0];
   const none = describeSearch(inputs.path, search);
   if (stored === undefined) {
-    throw new WheelStoreError({
-      title: 'No wheel',
-      reason: `There is ${none}, and the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
-      remedy: "Check that the build ran and that 'path' is where it leaves its wheel.",
-    });
+    throw noWheel(
+      `There is ${none}, and the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
+      await wheelsNearby(inputs.workspace, signal, homedir()),
+    );
   }
-  say(`There is ${none}: the build was skipped. Handing out ${describeWheel(stored, inputs)}.`);
+  await checkSkipped(inputs, stored, hints, none, signal);
+  say(`There is ${none}: the build was skipped. Reusing ${describeWheel(stored, inputs)}.`);
   const report = await handOver(bucket, inputs, stored, true, answer.hasIndex);
   await writeSummary({ heading: 'Build skipped, the stored wheel is handed out', ...report });
   await comment(bucket, inputs, signal);
+}
+
+/** @throws WheelStoreError if a wheel elsewhere suggests that the build ran */
+async function checkSkipped(
+  inputs: StoreInputs,
+  stored: StoredWheel,
+  { verdict, fetched }: Hints,
+  none: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const nearby = await wheelsNearby(inputs.workspace, signal, homedir());
+  const seen = await seeWheels(nearby, stored, fetched, await jobBegan(inputs.eventPath));
+  const signs = signsOfBuild(stored.name.project, verdict, seen);
+  if (signs.length === 0) return;
+  throw noWheel(`There is ${none}, but a build seems to have run, so the stored wheel is not reused.`, signs);
+}
+
+/** A find step of this job said that the build is needed, and no wheel came of it. */
+async function forgotten(inputs: StoreInputs, search: Search, signal: AbortSignal): Promise<WheelStoreError> {
+  return noWheel(
+    `A find step of this job said that the build is needed, but there is ${describeSearch(inputs.path, search)}.`,
+    await wheelsNearby(inputs.workspace, signal, homedir()),
+  );
+}
+
+function noWheel(reason: string, nearby: readonly { readonly path: string }[]): WheelStoreError {
+  const seen = nearby.map(({ path }) => quote(path)).join(', ');
+  return new WheelStoreError({
+    title: 'No wheel',
+    reason: seen === '' ? reason : `${reason} Wheels elsewhere: ${seen}.`,
+    remedy: "Check that the build ran and that 'path' is where it leaves its wheel.",
+  });
 }
 
 /** Sets the outputs; what comes after them is only told. */

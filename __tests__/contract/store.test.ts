@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
@@ -184,10 +184,11 @@ describe('path', () => {
       expect(result.errors[0]).toContain(text);
   });
 
-  test('no wheel, but the commit has one: it is handed out', async () => {
+  test('no wheel, but the commit has one: it is reused', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const stored = await job.step('store');
+    await rm(job.dist, { recursive: true });
     const again = await job.step(
       'store',
       { path: 'nothing-here' },
@@ -370,8 +371,22 @@ describe('warns', () => {
     expect(result.warnings.join()).toContain(COMMIT);
   });
 
-  test('when the version names another commit', async () => {
+  test('case 72: a version that names another commit is refused, unless allow-stale-wheel', async () => {
     await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.1.dev3+g1234567-py3-none-any.whl');
+    const refused = await job.step('store');
+    expect(refused.code).toBe(1);
+    expect(refused.errors[0]).toMatch(new RegExp(`1234567.*${COMMIT}.*allow-stale-wheel`));
+    expect(await job.keys()).toEqual([]);
+    const allowed = await job.step('store', { 'allow-stale-wheel': 'true' });
+    expect(allowed.code).toBe(0);
+    expect(allowed.warnings.join()).toMatch(new RegExp(`1234567.*${COMMIT}`));
+  });
+
+  test('case 72: a version that names the commit that is checked out only warns', async () => {
+    await using job = await startJob(bucket);
+    await mkdir(join(job.workspace, '.git'));
+    await writeFile(join(job.workspace, '.git/HEAD'), `1234567${'d'.repeat(33)}\n`);
     await makeWheel(job.dist, 'foo-1.1.dev3+g1234567-py3-none-any.whl');
     const result = await job.step('store');
     expect(result.code).toBe(0);
@@ -396,17 +411,22 @@ describe('warns', () => {
       return { GITHUB_EVENT_PATH: file };
     }
 
-    test('when it lay there', async () => {
+    test('case 72: it is refused, unless allow-stale-wheel', async () => {
       await using job = await startJob(bucket);
       const path = await makeWheel(job.dist, W);
       const env = await event(job, { folder: Date.now() + HOUR, file: Date.now() + 2 * HOUR });
-      const result = await job.step('store', {}, env);
-      expect({ code: result.code, errors: result.errors }).toEqual({ code: 0, errors: [] });
-      expect(result.commands.find(({ name }) => name === 'warning')).toMatchObject({
+      await using proxy = await startFaultProxy(bucket.endpoint);
+      const refused = await job.step('store', { 'endpoint-url': proxy.endpoint }, env);
+      expect(refused.code).toBe(1);
+      expect(refused.commands.find(({ name }) => name === 'error')).toMatchObject({
         properties: { title: 'Wheel older than the job' },
-        message: expect.stringMatching(/rm -rf dist/),
+        message: expect.stringMatching(/rm -rf dist.*allow-stale-wheel/),
       });
-      expect(result.warnings[0]).toContain(path);
+      expect(refused.errors[0]).toContain(path);
+      expect(proxy.requests).toEqual([]);
+      const allowed = await job.step('store', { 'allow-stale-wheel': 'true' }, env);
+      expect({ code: allowed.code, errors: allowed.errors }).toEqual({ code: 0, errors: [] });
+      expect(allowed.warnings[0]).toContain(path);
       expect(await job.keys()).toEqual([job.key(W)]);
     });
 

@@ -2,6 +2,7 @@
 import { checkedOutCommit } from './checkout.ts';
 import type { CommonInputs } from './inputs.ts';
 import { say, warn } from './log.ts';
+import { refuseStale } from './stale.ts';
 
 /** For store: the checkout that the wheel was built from should be the commit that it is stored under. */
 export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Promise<void> {
@@ -26,13 +27,28 @@ export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInp
   );
 }
 
-/** A version made from git (setuptools-scm, versioneer: `+g1234567`) names the commit it was built from. */
-export function warnOfOtherVersion(version: string, commit: string): void {
+/**
+ * A version made from git (setuptools-scm, versioneer: `+g1234567`) names the commit that the wheel was built from.
+ * If that is the one that is checked out, the wheel is new, and {@link warnOfOtherCommit} has said what is wrong.
+ *
+ * @throws WheelStoreError if it names another commit, unless `allowStale` only warns of it
+ */
+export async function checkVersion(
+  version: string,
+  { place: { commit }, workspace }: CommonInputs,
+  allowStale: boolean,
+): Promise<void> {
   const named = commitNamedBy(version);
   if (named === undefined || commit.length !== 40 || commit.startsWith(named)) return;
-  warn(
-    `The wheel's version ${version} names commit ${named}, but it is stored under ${commit}. On a runner that is used again, an old wheel may have been left in the folder.`,
-    'Wheel of another commit?',
+  const isCheckedOut = (await checkedOutCommit(workspace))?.startsWith(named) === true;
+  refuseStale(
+    {
+      title: 'Wheel of another commit',
+      reason: `The wheel's version ${version} names commit ${named}, but it would be stored under ${commit}.`,
+      remedy:
+        "On a runner that is used again, clear the folder before the build. If the build checks out another commit than github.sha, set the input 'commit' to it. If the wheel is right, set allow-stale-wheel: true.",
+    },
+    allowStale || isCheckedOut,
   );
 }
 

@@ -48,6 +48,8 @@ export interface CommonInputs {
   readonly serverUrl: string;
   /** The folder that relative paths start from, absolute. */
   readonly workspace: string;
+  /** RUNNER_TEMP, where steps leave notes for later ones of the job; empty if there is none. */
+  readonly temp: string;
   /** `GITHUB_SHA`: the commit that the run is about; empty outside GitHub. */
   readonly runCommit: string;
 }
@@ -57,6 +59,8 @@ export interface StoreInputs extends CommonInputs {
   readonly target: string;
   /** A file, folder or glob. */
   readonly path: string;
+  /** Whether a wheel that is older than the job, or names another commit in its version, is stored all the same. */
+  readonly allowStale: boolean;
   /** Whether to update the commit's index page. */
   readonly index: boolean;
   /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; empty outside GitHub. */
@@ -127,6 +131,7 @@ export function readStoreInputs(): StoreInputs {
     ...common,
     target: readTarget(),
     path: core.getInput('path') || 'dist',
+    allowStale: readBoolean('allow-stale-wheel', false),
     index: readBoolean('index', true),
     eventPath: process.env.GITHUB_EVENT_PATH ?? '',
     earlier: readEarlier(process.env, common),
@@ -208,6 +213,7 @@ function readCommonInputs(): CommonInputs {
     repository: env.GITHUB_REPOSITORY ?? '',
     serverUrl: env.GITHUB_SERVER_URL ?? '',
     workspace: env.GITHUB_WORKSPACE || process.cwd(),
+    temp: env.RUNNER_TEMP ?? '',
     runCommit: env.GITHUB_SHA ?? '',
   };
 }

@@ -1,8 +1,9 @@
-/** A warning for a wheel that lay there before the job began: on a runner that is used again, an old build's. */
+/** Refuses a wheel that lay there before the job began: on a runner that is used again, an old build's. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { OpenWheel } from '../wheel/local.ts';
-import { say, warn } from './log.ts';
+import { say } from './log.ts';
+import { refuseStale } from './stale.ts';
 
 /** When a wheel came to be where it is, milliseconds since 1970. */
 export type WheelTimes = Pick<OpenWheel, 'modified' | 'placed'>;
@@ -10,9 +11,13 @@ export type WheelTimes = Pick<OpenWheel, 'modified' | 'placed'>;
 /** FAT keeps times to two seconds. */
 const COARSEST_CLOCK_MS = 2_000;
 
-/** For store: what is stored under this commit should have been built, or at least brought here, by this job. */
-export async function warnOfLeftOver(wheel: OpenWheel, eventPath: string): Promise<void> {
-  const began = await jobBegan(eventPath);
+/**
+ * For store: what is stored under this commit should have been built, or at least brought here, by this job.
+ *
+ * @param began - see {@link jobBegan}
+ * @throws WheelStoreError for a wheel that was there before, unless `allowStale` only warns of it
+ */
+export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allowStale: boolean): void {
   const origin = began === undefined ? 'this job' : originOf(wheel, began);
   if (origin === 'brought along') {
     say(
@@ -20,9 +25,14 @@ export async function warnOfLeftOver(wheel: OpenWheel, eventPath: string): Promi
     );
   }
   if (origin !== 'left over') return;
-  warn(
-    `${wheel.path} lay there before this job began (${new Date(wheel.placed).toISOString()}), so this job did not build it. On a runner that is used again, clear the folder before the build, for example with rm -rf dist.`,
-    'Wheel older than the job',
+  refuseStale(
+    {
+      title: 'Wheel older than the job',
+      reason: `${wheel.path} lay there before this job began (${new Date(wheel.placed).toISOString()}), so this job did not build it.`,
+      remedy:
+        'On a runner that is used again, clear the folder before the build, for example with rm -rf dist. If the wheel is right, set allow-stale-wheel: true.',
+    },
+    allowStale,
   );
 }
 
@@ -50,7 +60,7 @@ export function originOf(
  * @param eventPath - `GITHUB_EVENT_PATH`; may be empty
  * @returns milliseconds since 1970; undefined where there is no such file
  */
-async function jobBegan(eventPath: string): Promise<number | undefined> {
+export async function jobBegan(eventPath: string): Promise<number | undefined> {
   if (eventPath === '') return undefined;
   try {
     const [file, folder] = await Promise.all([stat(eventPath), stat(dirname(eventPath))]);

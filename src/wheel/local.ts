@@ -162,8 +162,11 @@ async function sortOut(folder: string, paths: readonly string[]): Promise<Search
   };
 }
 
-/** Another case of the suffix counts here, so that the check of the filename can say what is wrong with it. */
-function looksLikeWheel(path: string): boolean {
+/**
+ * Whether a file of this name is taken for a wheel: it is not hidden, and ends in `.whl`. Another case of the suffix
+ * counts here, so that the check of the filename can say what is wrong with it.
+ */
+export function looksLikeWheel(path: string): boolean {
   return /\.whl$/i.test(path) && !basename(path).startsWith('.');
 }
 
