@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { makeRepository } from '../__tests__/stand-ins/act.ts';
 import { tool } from '../__tests__/stand-ins/python.ts';
+import { exampleFaults } from './example-rules.ts';
 import { readmeWithTables } from './manifest-tables.ts';
 import { workflowFaults } from './workflow-rules.ts';
 
@@ -33,9 +34,13 @@ const checks: Record<string, Check> = {
   },
   'docs/errors.md lists every error of the code, and no other': areErrorsListed,
   'links between documents': areLinksWhole,
-  ...(existsSync(tool('zizmor')) ? { 'workflows have no known weakness (zizmor)': auditWorkflows } : {}),
+  ...(existsSync(tool('zizmor'))
+    ? { 'workflows and examples have no known weakness (zizmor)': auditWorkflows }
+    : {}),
   'workflows pin what they use, and their last job needs every other': async () =>
     (await workflowFaults()).join('\n') || undefined,
+  'examples keep outputs out of scripts, and pull requests out of what releases read': async () =>
+    (await exampleFaults()).join('\n') || undefined,
   'workflows, examples and the tests’ workflows (actionlint)': lintWorkflows,
   'imports point one way': areImportsInOrder,
 };
@@ -91,15 +96,17 @@ async function contents(folder: string): Promise<Map<string, string>> {
 }
 
 async function lintWorkflows(): Promise<string | undefined> {
-  const folders = ['.github/workflows', 'examples'];
-  const names = await Promise.all(folders.map((folder) => readdir(join(ROOT, folder))));
-  const files = names.flatMap((found, index) =>
-    found.filter((name) => name.endsWith('.yml')).map((name) => join(folders[index]!, name)),
-  );
+  const files = (await Promise.all(['.github/workflows', 'examples'].map(workflowsIn))).flat();
   // The tests' workflows name each other and the actions by where they are when they run.
   await using repository = await makeRepository();
   const faults = [actionlint(ROOT, files), actionlint(repository.folder, [])];
   return faults.find((fault) => fault !== undefined);
+}
+
+/** The workflows of a folder, by their paths from the root. */
+async function workflowsIn(folder: string): Promise<string[]> {
+  const names = await readdir(join(ROOT, folder));
+  return names.filter((name) => name.endsWith('.yml')).map((name) => join(folder, name));
 }
 
 function actionlint(folder: string, files: readonly string[]): string | undefined {
@@ -110,9 +117,14 @@ function actionlint(folder: string, files: readonly string[]): string | undefine
   return status === 0 ? undefined : `${stdout}${stderr}${error?.message ?? ''}`;
 }
 
-function auditWorkflows(): string | undefined {
+async function auditWorkflows(): Promise<string | undefined> {
+  const examples = ['--config', '.github/zizmor-examples.yml', ...(await workflowsIn('examples'))];
+  return [['.'], examples].map(zizmor).find((fault) => fault !== undefined);
+}
+
+function zizmor(inputs: readonly string[]): string | undefined {
   const args = ['--offline', '--no-progress', '--quiet', '--persona=pedantic', '--strict-collection'];
-  const { status, stdout, stderr } = spawnSync(tool('zizmor'), [...args, '.'], {
+  const { status, stdout, stderr } = spawnSync(tool('zizmor'), [...args, ...inputs], {
     cwd: ROOT,
     encoding: 'utf8',
   });

@@ -61,7 +61,11 @@ function run(repository: Repository, given: Given = {}): Promise<WorkflowRun> {
     PIP_FIND_LINKS: index,
     ...given.env,
   };
-  const vars = { WHEEL_ROLE: 'a-role', PULL_REQUEST_ROLE: 'a-role', WHEEL_READER_ROLE: 'a-role' };
+  const vars = {
+    WHEEL_ROLE: 'role-of-main',
+    PULL_REQUEST_ROLE: 'role-of-pull-requests',
+    WHEEL_READER_ROLE: 'role-of-readers',
+  };
   return repository.run('ci.yml', { ...given, env, vars });
 }
 
@@ -83,7 +87,7 @@ function logsOf(run: WorkflowRun, job: string): string {
 describe('README.md', () => {
   test('the workflow: the first run builds and installs, the second installs the same without a build', async () => {
     const [workflow] = await blocksOfReadme();
-    await using repository = await repositoryWith(`on: push\n${workflow}`);
+    await using repository = await repositoryWith(workflow!);
     const first = await run(repository);
     expectJobs(first, { build: 'success', test: 'success' });
     expect(logsOf(first, 'build')).toContain('Successfully built lattice');
@@ -100,14 +104,33 @@ describe('README.md', () => {
 
   test('the same with fetch in the test job', async () => {
     const [workflow, steps] = await blocksOfReadme();
-    const { jobs } = parse(workflow!);
+    const whole = parse(workflow!);
     // A bucket that is not public asks for credentials in this job too.
-    jobs.test.steps = [jobs.build.steps[0], ...parse(steps!)];
-    await using repository = await repositoryWith(stringify({ on: 'push', jobs }));
+    whole.jobs.test.steps = [whole.jobs.build.steps[0], ...parse(steps!)];
+    await using repository = await repositoryWith(stringify(whole));
     const done = await run(repository);
     expectJobs(done, { build: 'success', test: 'success' });
     expect(done.jobs.test!.steps.wheel?.outputs['wheel-path']).toMatch(new RegExp(`/dist/${WHEEL}$`));
     expect(logsOf(done, 'test')).toContain('Successfully installed lattice-1.0');
+  });
+});
+
+describe('case 77: what a pull request stores, main does not find', () => {
+  test.each([['README.md'], ['build-once.yml']])('%s', async (name) => {
+    const workflow = name === 'README.md' ? (await blocksOfReadme())[0]! : await example(name);
+    await using repository = await repositoryWith(workflow);
+    const { commit } = repository;
+    const theirs = await run(repository, { ...pullRequest('octo/demo'), runId: '9' });
+    expect(theirs.code).toBe(0);
+    expect(logsOf(theirs, 'build')).toContain('Assumed role-of-pull-requests');
+    expect(await bucket.keys(`builds/${commit}/`)).toEqual([]);
+    expect(await bucket.keys(`pull-requests/${commit}/`)).toContain(`pull-requests/${commit}/9_1/${WHEEL}`);
+    // An earlier run than theirs: of one prefix, theirs would win.
+    const ours = await run(repository);
+    expect(ours.code).toBe(0);
+    expect(logsOf(ours, 'build')).toContain('Assumed role-of-main');
+    expect(logsOf(ours, 'build')).toContain('Successfully built lattice');
+    expect(ours.jobs.build!.steps.wheel?.outputs['wheel-key']).toBe(`builds/${commit}/7_1/${WHEEL}`);
   });
 });
 
@@ -143,6 +166,26 @@ describe('examples/docs-only.yml', () => {
   });
 });
 
+describe('case 78: docs-only.yml', () => {
+  test('a pull request with the same hash does not store what main finds', async () => {
+    const workflow = await example('docs-only.yml');
+    // A file that the hash leaves out and the build reads makes another hash of this test's own.
+    const files = { 'src/lattice/case_78.py': 'MADE = "by main"\n' };
+    await using repository = await repositoryWith(workflow, files);
+    await using theirs = await repositoryWith(workflow, { ...files, 'README.txt': 'not hashed\n' });
+    const first = await run(theirs, { ...pullRequest('octo/demo'), runId: '9' });
+    expectJobs(first, { build: 'success' });
+    expect(logsOf(first, 'build')).toContain('Assumed role-of-pull-requests');
+    const main = await run(repository);
+    expectJobs(main, { build: 'success' });
+    const hash = (of: WorkflowRun) => of.jobs.build!.steps.sources?.outputs.hash;
+    expect(hash(main)).toBe(hash(first));
+    expect(main.jobs.build!.steps.stored?.outputs['skip-build']).toBe('false');
+    expect(logsOf(main, 'build')).toContain('Successfully built lattice');
+    expect(main.jobs.build!.steps.wheel?.outputs['run-id']).toBe('7');
+  });
+});
+
 describe('examples/fork.yml', () => {
   test('a pull request from a fork builds what is not stored, and stores nothing', async () => {
     await using repository = await repositoryWith(await example('fork.yml'));
@@ -150,16 +193,17 @@ describe('examples/fork.yml', () => {
     expectJobs(done, { test: 'success' });
     expect(logsOf(done, 'test')).toContain('Successfully built lattice');
     expect(logsOf(done, 'test')).toContain('tested 12');
-    expect(await bucket.keys(`builds/${repository.commit}/`)).toEqual([]);
+    expect(await bucket.keys(`pull-requests/${repository.commit}/`)).toEqual([]);
   });
 
   test('one from the repository stores, and one from a fork then reads that without credentials', async () => {
     await using repository = await repositoryWith(await example('fork.yml'));
     const own = await run(repository, pullRequest('octo/demo'));
     expectJobs(own, { test: 'success' });
-    expect(await bucket.keys(`builds/${repository.commit}/`)).toContain(
-      `builds/${repository.commit}/7_1/${WHEEL}`,
-    );
+    expect(logsOf(own, 'test')).toContain('Assumed role-of-pull-requests');
+    const folder = `pull-requests/${repository.commit}`;
+    expect(await bucket.keys(folder)).toContain(`${folder}/7_1/${WHEEL}`);
+    expect(await bucket.keys(`builds/${repository.commit}/`)).toEqual([]);
     const fork = await run(repository, { ...pullRequest('somebody/demo'), runId: '8' });
     expectJobs(fork, { test: 'success' });
     expect(logsOf(fork, 'test')).not.toContain('Successfully built');
@@ -179,7 +223,7 @@ describe('examples/matrix.yml', () => {
   const builds = (targets: readonly string[]) =>
     Object.fromEntries(targets.map((target) => [`build (${target})`, 'success']));
 
-  test('a pull request builds one target, once unless a label asks; main then builds the other five', async () => {
+  test('a pull request builds one target, once unless a label asks; main then builds all six', async () => {
     await using repository = await repositoryWith(await example('matrix.yml'));
     const one = builds(['cp312-manylinux_x86_64']);
     const first = await run(repository, pullRequest('octo/demo'));
@@ -190,14 +234,15 @@ describe('examples/matrix.yml', () => {
     expectJobs(labelled, { plan: 'success', ...one, test: 'success' });
     expect(labelled.jobs.test!.steps.wheel?.outputs['run-id']).toBe('9');
 
-    const others = identifiers.filter((target) => target !== 'cp312-manylinux_x86_64');
     const main = await run(repository, { runId: '10' });
-    expectJobs(main, { plan: 'success', ...builds(others), test: 'success' });
+    expectJobs(main, { plan: 'success', ...builds(identifiers), test: 'success' });
     for (const target of identifiers) {
-      const log = logsOf(others.includes(target) ? main : first, `build (${target})`);
-      expect(log).toContain(`asked for ${target}\n`);
+      expect(logsOf(main, `build (${target})`)).toContain(`asked for ${target}\n`);
     }
-    expect(main.jobs.test!.steps.wheel?.outputs['run-id']).toBe('9');
+    expect(main.jobs.test!.steps.wheel?.outputs['run-id']).toBe('10');
+    const again = await run(repository, { runId: '11' });
+    expectJobs(again, { plan: 'success', test: 'success' });
+    expect(again.jobs.test!.steps.wheel?.outputs['run-id']).toBe('10');
     expect(logsOf(main, 'test')).toContain('tested 12');
   });
 });

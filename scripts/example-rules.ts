@@ -1,0 +1,159 @@
+/**
+ * Rules for the workflows that README, docs and examples tell people to copy, and that no linter has: outputs reach
+ * shells through `env:`, and what a pull request may store lies apart from what a release reads.
+ */
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+
+interface Step {
+  readonly uses?: string;
+  readonly if?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+
+interface Job {
+  readonly env?: Readonly<Record<string, unknown>>;
+  readonly if?: string;
+  readonly steps?: readonly Step[];
+}
+
+interface Workflow {
+  readonly on?: unknown;
+  readonly env?: Readonly<Record<string, unknown>>;
+  readonly jobs?: Readonly<Record<string, Job | null>>;
+}
+
+const ROOT = resolve(import.meta.dirname, '..');
+const OURS = 'org/wheel-store-action';
+/** What main's role may write, and releases read: the default of `prefix`. */
+const TRUSTED_PREFIX = 'builds';
+/** The README's two short lines: a filename and an URL of ours hold nothing that a shell acts on. */
+const SAFE_TO_PASTE = [
+  'pip install "${{ needs.build.outputs.wheel-url }}"',
+  'pip install "${{ steps.wheel.outputs.wheel-path }}"',
+];
+const BY_EVENT = (no: string, yes: string) =>
+  new RegExp(`^\\$\\{\\{ github\\.event_name == 'pull_request' && ${yes} \\|\\| ${no} \\}\\}$`);
+const PREFIX_BY_EVENT = BY_EVENT("'[^']*'", "'(?<value>[^']*)'");
+const ROLE_BY_EVENT = BY_EVENT('vars\\.[A-Z_]+', '(?<value>vars\\.[A-Z_]+)');
+const NOT_ON_PULL_REQUESTS = /github\.event_name (?:!= 'pull_request'|== '(?!pull_request)\w+')/;
+
+/** What breaks the rules in README.md, docs/ and examples/, a line each. */
+export async function exampleFaults(): Promise<string[]> {
+  const [docs, examples] = await Promise.all(['docs', 'examples'].map((name) => readdir(join(ROOT, name))));
+  const names = [
+    'README.md',
+    ...docs!.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+    ...examples!.filter((name) => /\.(md|yml)$/.test(name)).map((name) => `examples/${name}`),
+  ];
+  const faults = await Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(ROOT, name), 'utf8');
+      const pasted = name === 'README.md' ? SAFE_TO_PASTE : [];
+      const blocks = name.endsWith('.md') ? blocksOf(text) : [text];
+      const found = blocks.flatMap((block) => [...shellFaults(block, pasted), ...trustFaults(block)]);
+      return found.map((fault) => `${name}: ${fault}`);
+    }),
+  );
+  return faults.flat();
+}
+
+/** The fenced YAML blocks of a document, those in lists included. */
+export function blocksOf(document: string): string[] {
+  return [...document.matchAll(/^( *)```ya?ml\n(.*?)^\1```$/gms)].map(([, indent, block]) =>
+    block!.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+  );
+}
+
+/**
+ * Scripts with an expression in them. GitHub puts its value into the script before a shell reads it, so a `$(…)` in
+ * a branch's or a file's name would be run.
+ *
+ * @param safe - scripts that may stay as they are
+ */
+export function shellFaults(text: string, safe: readonly string[] = []): string[] {
+  const scripts = scriptsIn(parse(text));
+  return scripts
+    .filter((script) => script.includes('${{') && !safe.includes(script))
+    .map((script) => `an expression inside run, instead of env: ${script.trim()}`);
+}
+
+function scriptsIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  return Object.entries(node).flatMap(([key, value]) =>
+    key === 'run' && typeof value === 'string' ? [value] : scriptsIn(value),
+  );
+}
+
+/**
+ * Where a workflow lets code that is not trusted yet into what releases read: a store without a prefix of the pull
+ * requests' own, a role of main's for them, a role of main's on every branch, or a release that takes any run's wheel.
+ */
+export function trustFaults(text: string): string[] {
+  const workflow = (parse(text) ?? {}) as Workflow;
+  const { on, jobs } = workflow;
+  if (on === undefined || jobs === undefined) return [];
+  const isOnPullRequests = eventsOf(on).some((event) => /^pull_request(_target)?$/.test(event));
+  return [
+    ...pushFaults(on, text),
+    ...Object.entries(jobs).flatMap(([name, job]) => {
+      const env = { ...workflow.env, ...job?.env };
+      const steps = (job?.steps ?? []).filter(
+        (step) => isOnPullRequests && !NOT_ON_PULL_REQUESTS.test(`${job?.if} ${step.if}`),
+      );
+      const found = [...steps.flatMap((step) => stepFaults(step, env)), ...releaseFaults(job ?? {}, env)];
+      return found.map((fault) => `job ${name}: ${fault}`);
+    }),
+  ];
+}
+
+function eventsOf(on: unknown): string[] {
+  if (typeof on === 'string') return [on];
+  return Array.isArray(on) ? on.map(String) : Object.keys(on as object);
+}
+
+function pushFaults(on: unknown, text: string): string[] {
+  if (!eventsOf(on).includes('push') || !text.includes('vars.WHEEL_ROLE')) return [];
+  const push = typeof on === 'object' && on !== null ? (on as Record<string, unknown>).push : undefined;
+  const isNarrow = typeof push === 'object' && push !== null && ('branches' in push || 'tags' in push);
+  return isNarrow ? [] : ['push names no branches, and only main has the role'];
+}
+
+/** What a step of a workflow that runs on pull requests must not do on one. */
+function stepFaults(step: Step, env: Readonly<Record<string, unknown>>): string[] {
+  if (step.uses?.startsWith('aws-actions/configure-aws-credentials@')) {
+    const role = resolved(step.with?.['role-to-assume'] ?? '', env);
+    const taken = ROLE_BY_EVENT.exec(role)?.groups?.value ?? role;
+    return /vars\.WHEEL_ROLE\b/.test(taken) ? [`a pull request takes main's role: ${role}`] : [];
+  }
+  if (!step.uses?.startsWith(`${OURS}@`)) return [];
+  const prefix = resolved(step.with?.prefix ?? TRUSTED_PREFIX, env);
+  const written = PREFIX_BY_EVENT.exec(prefix)?.groups?.value ?? prefix;
+  if (written.includes('${{')) return [`where a pull request stores cannot be told: ${written}`];
+  const folders = written.split('/').filter((folder) => folder !== '');
+  return folders.length === 0 || folders[0] === TRUSTED_PREFIX
+    ? [`a pull request stores where releases read: prefix '${written}'`]
+    : [];
+}
+
+/** A job that publishes reads only what main's role may write, and of that only the run that was tested. */
+function releaseFaults({ steps = [] }: Job, env: Readonly<Record<string, unknown>>): string[] {
+  if (!steps.some(({ uses }) => uses?.startsWith('pypa/gh-action-pypi-publish@'))) return [];
+  const fetches = steps.filter(({ uses }) => uses?.startsWith(`${OURS}/fetch@`));
+  return fetches.flatMap(({ with: inputs = {} }) => {
+    const prefix = resolved(inputs.prefix ?? TRUSTED_PREFIX, env);
+    return [
+      ...(prefix === TRUSTED_PREFIX ? [] : [`a release reads the prefix '${prefix}'`]),
+      ...(inputs['run-id'] !== undefined || inputs.scope === 'run' || inputs.scope === 'attempt'
+        ? []
+        : ['a release takes the wheel of any run: set run-id, or scope: run']),
+    ];
+  });
+}
+
+/** The value of `${{ env.NAME }}`, and any other as it is. */
+function resolved(value: unknown, env: Readonly<Record<string, unknown>>): string {
+  const [, name] = /^\$\{\{ env\.(\w+) \}\}$/.exec(String(value)) ?? [];
+  return String(name === undefined ? value : (env[name] ?? ''));
+}
