@@ -56,3 +56,10 @@ describe('percent-encoding, segment by segment', () => {
     expect(encodeKey(key)).toBe(encoded);
   });
 });
+
+test('nothing in an encoded key is acted on between double quotes, by a POSIX shell, cmd or PowerShell', () => {
+  const all = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).join('');
+  // What acts there: $ ` " \\ and line breaks in sh, $ ` and quotes of any shape in PowerShell, % and " in cmd, where
+  // %2B at worst loses its first two characters: a digit names an argument of the script, and there are none.
+  expect(encodeKey(all)).toMatch(/^(?:[A-Za-z0-9._~/-]|%[0-9A-F]{2})+$/);
+});
