@@ -1,0 +1,78 @@
+/**
+ * Every input that an action.yml declares is read, and has the default that it declares; every output is set.
+ * The rows are in stand-ins/input-table.ts. `npm run mutants` takes each default, reading and setting out.
+ */
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { act, type Given, INPUTS, makeSite, provide, type Row, type Site } from '../stand-ins/input-table.ts';
+import { type ActionName, ROOT } from '../stand-ins/runner.ts';
+
+const FOLDERS: Record<ActionName, string> = { store: '.', find: 'find', fetch: 'fetch' };
+const ACTIONS = Object.keys(FOLDERS) as ActionName[];
+let bucket: TestBucket;
+let folder: string;
+beforeAll(async () => {
+  bucket = await makeBucket({ isPublic: true });
+  folder = await mkdtemp(join(tmpdir(), 'inputs-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Manifest {
+  readonly inputs: Readonly<Record<string, { readonly default?: string }>>;
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+async function manifestOf(action: ActionName): Promise<Manifest> {
+  return parse(await readFile(join(ROOT, FOLDERS[action], 'action.yml'), 'utf8'));
+}
+
+async function site(action: ActionName): Promise<Site> {
+  const made = makeSite(bucket, action, await mkdtemp(join(folder, 'site-')));
+  await Promise.all([mkdir(made.workspace), mkdir(made.builder)]);
+  return made;
+}
+
+describe.each(ACTIONS)('%s declares', (action) => {
+  test('the inputs of the table, with its defaults', async () => {
+    const { inputs } = await manifestOf(action);
+    const declared = Object.entries(inputs).map(([name, input]) => [name, input.default ?? '']);
+    const expected = Object.entries(INPUTS[action]).map(([name, row]) => [name, row.default]);
+    expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(expected));
+  });
+
+  test('the outputs that it sets', async () => {
+    const where = await site(action);
+    await provide(where);
+    const { outputs } = await act(where, {});
+    expect(Object.keys(outputs).sort()).toEqual(Object.keys((await manifestOf(action)).outputs).sort());
+    expect(Object.entries(outputs).filter(([, value]) => value === '')).toEqual([]);
+  });
+});
+
+const cases = ACTIONS.flatMap((action) =>
+  Object.entries(INPUTS[action]).map(([name, row]): [string, ActionName, string, Row] => [
+    `${action}: ${name}`,
+    action,
+    name,
+    row,
+  ]),
+);
+
+describe('what is to be seen of', () => {
+  test.each(cases)('%s;', async (_title, action, name, { other, observe, shows }) => {
+    const seen = async (value?: string | ((site: Site) => string)) => {
+      const where = await site(action);
+      const text = typeof value === 'function' ? value(where) : value;
+      const given: Given = text === undefined ? {} : { [name]: text };
+      return observe(where, given);
+    };
+    expect(await seen()).toBe(shows.default);
+    expect(await seen('')).toBe(shows.empty ?? shows.default);
+    expect(await seen(other)).toBe(shows.other);
+    expect(shows.other).not.toBe(shows.default);
+  });
+});
