@@ -56,6 +56,8 @@ describe('what is stored is found', () => {
 describe('of several, the newest by numbers', () => {
   const cases: [title: string, stored: string[], found: string][] = [
     ['the highest attempt', ['100_2', '100_9', '100_10'], '100_10'],
+    // A listing has them in this order, so the first of them must not do.
+    ['the later attempt', ['100_1', '100_2'], '100_2'],
     ['the highest run', ['99_3', '100_1'], '100_1'],
     ['run ids beyond 2^53', ['9007199254740993_1', '9007199254740992_1'], '9007199254740993_1'],
     ['an earlier attempt of this run', ['7_1'], '7_1'],

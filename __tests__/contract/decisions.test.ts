@@ -1,0 +1,109 @@
+/** Decisions that show only when something happens at one certain moment; each was once undone without a test failing. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { isClaim, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, startJob } from '../stand-ins/job.ts';
+import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+const isPutOfWheel = (seen: SeenRequest) =>
+  seen.operation === 'put' && seen.path.endsWith('.whl') && !isClaim(seen);
+
+describe('store looks again after its put', () => {
+  test('another wheel came into the slot meanwhile: an error, and its own is gone', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const rival = job.key('demo-2.0-py3-none-any.whl');
+    await using proxy = await startFaultProxy(bucket.endpoint, (seen) =>
+      isPutOfWheel(seen) ? { answerAfter: bucket.put(rival, 'wheel') } : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors[0]).toContain('demo-2.0-py3-none-any.whl');
+    expect(await job.keys()).toEqual([rival]);
+  });
+
+  test('and when the answer to the put is lost and other bytes are there, it does not say stored', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    const others = wheelBytes(W, { metadata: ['Summary: another'] });
+    await using proxy = await startFaultProxy(bucket.endpoint, (seen) =>
+      isPutOfWheel(seen) ? { answerAfter: bucket.put(job.key(W), others) } : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(Buffer.compare(await bucket.get(job.key(W)), others)).toBe(0);
+  });
+});
+
+test('a step that fails leaves an object alone that another step put at the same key', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  const bytes = wheelBytes(W);
+  const theirs = { sha256: sha256(bytes), 'put-id': 'of-another-step' };
+  let put: Promise<void> | undefined;
+  await using proxy = await startFaultProxy(bucket.endpoint, (seen) => {
+    if (!isPutOfWheel(seen)) return undefined;
+    put ??= bucket.put(job.key(W), bytes, theirs);
+    return s3Error(500, 'InternalError');
+  });
+  const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+  await put;
+  expect(result.code).toBe(1);
+  expect((await bucket.head(job.key(W))).Metadata).toMatchObject(theirs);
+});
+
+test('a page of the index that is there is replaced only where it is still the one that was read', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  expect((await job.step('store', { target: 'a' })).errors).toEqual([]);
+  await using proxy = await startFaultProxy(bucket.endpoint);
+  expect((await job.step('store', { target: 'b', 'endpoint-url': proxy.endpoint })).errors).toEqual([]);
+  const puts = proxy.requests.filter(
+    ({ operation, path }) => operation === 'put' && path.endsWith(`/${COMMIT}/index.html`),
+  );
+  expect(puts).toHaveLength(1);
+  expect(puts[0]?.headers['if-match']).toMatch(/^"?[0-9a-f]{32}/);
+});
+
+test('of a presigned URL, signature and session token are masked, as they are and as the URL has them', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  await job.step('store');
+  const session = 'session/token+of=this==';
+  // The server has no session tokens, so they do not reach it.
+  await using proxy = await startFaultProxy(bucket.endpoint, () => ({ without: ['x-amz-security-token'] }));
+  const inputs = { presign: '900', 'endpoint-url': proxy.endpoint };
+  const result = await job.step('find', inputs, { AWS_SESSION_TOKEN: session });
+  expect(result.errors).toEqual([]);
+  const url = new URL(result.outputs['wheel-url']!);
+  expect(url.searchParams.get('X-Amz-Security-Token')).toBe(session);
+  const masked = result.commands.filter(({ name }) => name === 'add-mask').map(({ message }) => message);
+  const signature = url.searchParams.get('X-Amz-Signature');
+  expect(masked).toEqual(expect.arrayContaining([signature, session, encodeURIComponent(session)]));
+});
+
+test('the process that talks to the Actions cache gets neither AWS credentials nor inputs', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  await job.step('store');
+  const report = join(job.workspace, 'names.json');
+  const spy = join(job.workspace, 'spy.cjs');
+  await writeFile(
+    spy,
+    `if (process.argv[1]?.endsWith('cache.js')) require('node:fs').writeFileSync(${JSON.stringify(report)}, JSON.stringify(Object.keys(process.env)));`,
+  );
+  const env = { NODE_OPTIONS: `--require "${spy.replaceAll('\\', '/')}"` };
+  const result = await job.step('fetch', { path: 'new', cache: 'true' }, env);
+  expect(result.errors).toEqual([]);
+  const names: string[] = JSON.parse(await readFile(report, 'utf8'));
+  expect(names).toContain('GITHUB_RUN_ID');
+  expect(names.filter((name) => /^(AWS|INPUT)_/i.test(name))).toEqual([]);
+});

@@ -1,0 +1,229 @@
+/**
+ * Decisions that matter, each undone in the source, and the test that has to notice. `find` must be in the file once:
+ * whoever rewrites such a line moves the mutant along.
+ */
+
+/** One change of one file. */
+export interface Edit {
+  readonly name: string;
+  /** From the root. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+  /** Arguments for jest: the narrowest that kill it. */
+  readonly tests: readonly string[];
+}
+
+const decisions = (title: string) => ['contract/decisions', '-t', title];
+const find = (title: string) => ['contract/find.test', '-t', title];
+const fetch = (title: string) => ['contract/fetch.test', '-t', title];
+const faults = (title: string) => ['contract/faults.test', '-t', title];
+const declared = (title: string) => ['contract/declared-inputs', '-t', title];
+
+export const BY_HAND: readonly Edit[] = [
+  {
+    name: 'slot: the second look is skipped',
+    file: 'src/slot.ts',
+    find: '  const { ours: found } = await look(bucket, placement);\n',
+    replace:
+      "  if (outcome.created) return { wheel: describe(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: outcome.etag }), how: 'put' };\n  const { ours: found } = await look(bucket, placement);\n",
+    tests: decisions('looks again'),
+  },
+  {
+    name: 'slot: take-away ignores the id of the put',
+    file: 'src/slot.ts',
+    find: 'if (head?.metadata[PUT_ID] === putId) await deleteObject',
+    replace: 'if (head !== undefined) await deleteObject',
+    tests: decisions('leaves an object alone'),
+  },
+  {
+    name: 'slot: nothing is announced on engines that are not AWS',
+    file: 'src/slot.ts',
+    find: 'if (bucket.customEndpoint === undefined) return lookPutLook',
+    replace: 'if (placement.wheel.size >= 0) return lookPutLook',
+    tests: faults('ignores If-None-Match'),
+  },
+  {
+    name: 'slot: other bytes under the same name are taken for ours',
+    file: 'src/slot.ts',
+    find: 'if (head.size !== wheel.size || sha256 !== wheel.sha256) throw',
+    replace: 'if (head.size < 0) throw',
+    tests: decisions('other bytes are there'),
+  },
+  {
+    name: 'upload: no If-None-Match on a single put',
+    file: 'src/bucket/upload.ts',
+    find: '...condition(upload), Body: body',
+    replace: 'Body: body',
+    tests: ['contract/aws', '-t', 'list, put, list'],
+  },
+  {
+    name: 'upload: no If-None-Match on a completion',
+    file: 'src/bucket/upload.ts',
+    find: '          ...condition(upload),\n          MultipartUpload',
+    replace: '          MultipartUpload',
+    tests: faults('go up in parts'),
+  },
+  {
+    name: 'upload: what a failed upload sent is not aborted',
+    file: 'src/bucket/upload.ts',
+    find: '    await abandon(bucket, upload, target);\n',
+    replace: '    if (upload.size < 0) await abandon(bucket, upload, target);\n',
+    tests: faults('leaves no object and no parts'),
+  },
+  {
+    name: 'index page: no If-Match',
+    file: 'src/publish.ts',
+    find: '    await put({ ifMatch: etag });\n',
+    replace: '    await put({});\n',
+    tests: decisions('a page of the index'),
+  },
+  {
+    name: 'lookup: run ids are compared as text',
+    file: 'src/lookup.ts',
+    find: 'return a.length - b.length || (a < b',
+    replace: 'return (a < b',
+    tests: find('the newest by numbers'),
+  },
+  {
+    name: 'lookup: the oldest run wins',
+    file: 'src/lookup.ts',
+    find: 'compareDecimals(b.run, a.run)',
+    replace: 'compareDecimals(a.run, b.run)',
+    tests: find('the newest by numbers'),
+  },
+  {
+    name: 'lookup: the attempt does not count',
+    file: 'src/lookup.ts',
+    find: ' || compareDecimals(b.attempt, a.attempt)',
+    replace: '',
+    tests: find('the newest by numbers'),
+  },
+  {
+    name: 'lookup: an object of no bytes is a wheel',
+    file: 'src/lookup.ts',
+    find: 'size === 0 ? undefined : readWheelKey',
+    replace: 'size < 0 ? undefined : readWheelKey',
+    tests: find('an object of no bytes'),
+  },
+  {
+    name: 'lookup: a slot with two wheels is used',
+    file: 'src/lookup.ts',
+    find: "group.run === '' || group.wheels.length === 1",
+    replace: 'group.wheels.length > 0',
+    tests: find('a slot with two wheels'),
+  },
+  {
+    name: 'lookup: scope attempt takes any attempt of the run',
+    file: 'src/lookup.ts',
+    find: "(query.scope === 'run' || attempt === query.attempt)",
+    replace: '(attempt !== undefined)',
+    tests: find('scope'),
+  },
+  {
+    name: 'layout: a longer commit matches',
+    file: 'src/layout.ts',
+    find: '`${prefix}/${commit}/`',
+    replace: '`${prefix}/${commit}`',
+    tests: ['__tests__/layout.test'],
+  },
+  {
+    name: 'save: what arrives is not verified',
+    file: 'src/save.ts',
+    find: '    await verify(temporary, file, wheel, sha256);\n',
+    replace: '    if (wheel.size < 0) await verify(temporary, file, wheel, sha256);\n',
+    tests: fetch('other bytes: an error'),
+  },
+  {
+    name: 'save: the temporary files of a failed fetch stay',
+    file: 'src/save.ts',
+    find: '=> rm(temporary, { force: true })',
+    replace: '=> temporary',
+    tests: fetch('always cut'),
+  },
+  {
+    name: 'save: what is there is not compared',
+    file: 'src/save.ts',
+    find: 'return (await hashFile(file)).sha256 === sha256;',
+    replace: 'return (await hashFile(file)).sha256.length === sha256.length;',
+    tests: fetch('with other bytes'),
+  },
+  {
+    name: 'save: free space is not looked at',
+    file: 'src/save.ts',
+    find: 'if (free >= bytes) return;',
+    replace: 'if (free >= 0) return;',
+    tests: fetch('has less free'),
+  },
+  {
+    name: 'download: a range may come from another object',
+    file: 'src/bucket/download.ts',
+    find: '{ IfMatch: etag }',
+    replace: '{}',
+    tests: fetch('replaced between two ranges'),
+  },
+  {
+    name: 'outputs: the session token is not masked',
+    file: 'src/actions/outputs.ts',
+    find: "['X-Amz-Signature', 'X-Amz-Security-Token']",
+    replace: "['X-Amz-Signature']",
+    tests: decisions('of a presigned URL'),
+  },
+  {
+    name: 'outputs: the signature is not masked',
+    file: 'src/actions/outputs.ts',
+    find: "['X-Amz-Signature', 'X-Amz-Security-Token']",
+    replace: "['X-Amz-Security-Token']",
+    tests: decisions('of a presigned URL'),
+  },
+  {
+    name: 'outputs: only the decoded token is masked',
+    file: 'src/actions/outputs.ts',
+    find: '    core.setSecret(encodeURIComponent(value));\n',
+    replace: '',
+    tests: decisions('of a presigned URL'),
+  },
+  {
+    name: 'cache: its process gets the AWS_ variables',
+    file: 'src/actions/inputs.ts',
+    find: '/^(INPUT|AWS)_/i',
+    replace: '/^INPUT_/i',
+    tests: decisions('talks to the Actions cache'),
+  },
+  {
+    name: 'find: on-error means build when it is empty',
+    file: 'src/actions/inputs.ts',
+    find: "readChoice('on-error', ['fail', 'build'])",
+    replace: "readChoice('on-error', ['build', 'fail'])",
+    tests: declared('find: on-error;'),
+  },
+  {
+    name: 'fetch: on-missing means ignore when it is empty',
+    file: 'src/actions/inputs.ts',
+    find: "readChoice('on-missing', ['fail', 'ignore'])",
+    replace: "readChoice('on-missing', ['ignore', 'fail'])",
+    tests: declared('fetch: on-missing;'),
+  },
+  {
+    name: 'find: on-error: build excuses bad input',
+    file: 'src/find.ts',
+    find: '  const inputs = readFindInputs();\n',
+    replace:
+      "  const inputs = (() => { try { return readFindInputs(); } catch (error) { if (process.env['INPUT_ON-ERROR'] === 'build') process.exit(0); throw error; } })();\n",
+    tests: find('does not excuse bad input'),
+  },
+  {
+    name: 'run: a failure leaves skip-build unset',
+    file: 'src/actions/run.ts',
+    find: "    core.setOutput('skip-build', 'false');\n",
+    replace: '',
+    tests: find('403 fails and names'),
+  },
+  {
+    name: 'url: a + stays a +',
+    file: 'src/bucket/url.ts',
+    find: '  return encodeURIComponent(segment).replace(',
+    replace: "  return encodeURIComponent(segment).replaceAll('%2B', '+').replace(",
+    tests: ['__tests__/bucket/url.test'],
+  },
+];
