@@ -1,6 +1,6 @@
 /** Decisions that show only when something happens at one certain moment; each was once undone without a test failing. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { isClaim, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
@@ -106,4 +106,16 @@ test('the process that talks to the Actions cache gets neither AWS credentials n
   const names: string[] = JSON.parse(await readFile(report, 'utf8'));
   expect(names).toContain('GITHUB_RUN_ID');
   expect(names.filter((name) => /^(AWS|INPUT)_/i.test(name))).toEqual([]);
+});
+
+test('a file of the same name and size with other bytes is replaced', async () => {
+  await using job = await startJob(bucket);
+  const bytes = await readFile(await makeWheel(job.dist, W));
+  await job.step('store');
+  const path = join(job.workspace, 'new', W);
+  await mkdir(dirname(path));
+  await writeFile(path, Buffer.alloc(bytes.length));
+  const result = await job.step('fetch', { path: 'new' });
+  expect(result.errors).toEqual([]);
+  expect(await readFile(path)).toEqual(bytes);
 });

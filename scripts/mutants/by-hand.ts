@@ -146,7 +146,7 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/save.ts',
     find: 'return (await hashFile(file)).sha256 === sha256;',
     replace: 'return (await hashFile(file)).sha256.length === sha256.length;',
-    tests: fetch('with other bytes'),
+    tests: decisions('a file of the same name and size'),
   },
   {
     name: 'save: free space is not looked at',
