@@ -1,5 +1,4 @@
 /** The root action: puts the one wheel that the build left into this run's slot. */
-import { homedir } from 'node:os';
 import { basename } from 'node:path';
 import { checkVersion, warnOfOtherCommit } from './actions/commits.ts';
 import { readStoreInputs, type StoreInputs } from './actions/inputs.ts';
@@ -27,8 +26,7 @@ import {
   openWheel,
   type Search,
 } from './wheel/local.ts';
-import { wheelsNearby } from './wheel/nearby.ts';
-import { quote } from './wheel/quote.ts';
+import { type NearbyWheel, wheelsNearby } from './wheel/nearby.ts';
 
 /**
  * Stores the wheel at `path`; where there is none because the build was skipped, hands out the stored one.
@@ -37,7 +35,7 @@ import { quote } from './wheel/quote.ts';
  */
 export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
-  const search = await findWheels(inputs.path, inputs.workspace);
+  const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
   const path = onlyWheel(search);
   const checked = path === undefined ? undefined : await check(path, inputs);
   const notes = await readNotes(notedPlace(inputs));
@@ -131,14 +129,13 @@ async function reuse(
   const answer = await lookUp(bucket, query, signal);
   showWarnings(answer);
   const stored = answer.wheels[0];
-  const none = describeSearch(inputs.path, search);
   if (stored === undefined) {
     throw noWheel(
-      `There is ${none}, and the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
-      await wheelsNearby(inputs.workspace, signal, homedir()),
+      `There is ${describeSearch(inputs.path, search, await nearby(inputs, signal))}; the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
     );
   }
-  await checkSkipped(inputs, stored, hints, none, signal);
+  await checkSkipped(inputs, search, stored, hints, signal);
+  const none = describeSearch(inputs.path, search);
   say(`There is ${none}: the build was skipped. Reusing ${describeWheel(stored, inputs)}.`);
   const report = await handOver(bucket, inputs, stored, true, answer.hasIndex);
   await writeSummary({ heading: 'Build skipped, the stored wheel is handed out', ...report });
@@ -148,31 +145,37 @@ async function reuse(
 /** @throws WheelStoreError if a wheel elsewhere suggests that the build ran */
 async function checkSkipped(
   inputs: StoreInputs,
+  search: Search,
   stored: StoredWheel,
   { verdict, fetched }: Hints,
-  none: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const nearby = await wheelsNearby(inputs.workspace, signal, homedir());
-  const seen = await seeWheels(nearby, stored, fetched, await jobBegan(inputs.eventPath));
+  const seen = await seeWheels(
+    await nearby(inputs, signal),
+    stored,
+    fetched,
+    await jobBegan(inputs.eventPath),
+  );
   const signs = signsOfBuild(stored.name.project, verdict, seen);
   if (signs.length === 0) return;
-  throw noWheel(`There is ${none}, but a build seems to have run, so the stored wheel is not reused.`, signs);
+  const none = describeSearch(inputs.path, search, signs);
+  throw noWheel(`There is ${none}. A build seems to have run, so the stored wheel is not reused.`);
 }
 
 /** A find step of this job said that the build is needed, and no wheel came of it. */
 async function forgotten(inputs: StoreInputs, search: Search, signal: AbortSignal): Promise<WheelStoreError> {
-  return noWheel(
-    `A find step of this job said that the build is needed, but there is ${describeSearch(inputs.path, search)}.`,
-    await wheelsNearby(inputs.workspace, signal, homedir()),
-  );
+  const none = describeSearch(inputs.path, search, await nearby(inputs, signal));
+  return noWheel(`A find step of this job said that the build is needed, but there is ${none}.`);
 }
 
-function noWheel(reason: string, nearby: readonly { readonly path: string }[]): WheelStoreError {
-  const seen = nearby.map(({ path }) => quote(path)).join(', ');
+function nearby({ workspace, home }: StoreInputs, signal: AbortSignal): Promise<NearbyWheel[]> {
+  return wheelsNearby(workspace, signal, home);
+}
+
+function noWheel(reason: string): WheelStoreError {
   return new WheelStoreError({
     title: 'No wheel',
-    reason: seen === '' ? reason : `${reason} Wheels elsewhere: ${seen}.`,
+    reason,
     remedy: "Check that the build ran and that 'path' is where it leaves its wheel.",
   });
 }

@@ -1,10 +1,12 @@
 /** Reads and checks everything that comes from outside, once, into one read-only object per action. */
 import { homedir, tmpdir } from 'node:os';
+import { isAbsolute } from 'node:path';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
 import type { Query } from '../lookup.ts';
 import type { Trust } from '../trust.ts';
+import { readFolder } from '../wheel/path-lines.ts';
 import {
   commitBefore,
   type EarlierCommit,
@@ -19,7 +21,6 @@ import {
   readBucketName,
   readChoice,
   readCommit,
-  readFolder,
   readNumber,
   readPathStyle,
   readPresign,
@@ -50,6 +51,8 @@ export interface CommonInputs {
   readonly workspace: string;
   /** RUNNER_TEMP, where steps leave notes for later ones of the job; empty if there is none. */
   readonly temp: string;
+  /** The home folder that `~` means, absolute; undefined when it is not known. */
+  readonly home: string | undefined;
   /** `GITHUB_SHA`: the commit that the run is about; empty outside GitHub. */
   readonly runCommit: string;
 }
@@ -57,7 +60,7 @@ export interface CommonInputs {
 /** The inputs of the root action. */
 export interface StoreInputs extends CommonInputs {
   readonly target: string;
-  /** A file, folder or glob. */
+  /** Files, folders and globs, one a line. */
   readonly path: string;
   /** Whether a wheel that is older than the job, or names another commit in its version, is stored all the same. */
   readonly allowStale: boolean;
@@ -150,9 +153,10 @@ export function readFindInputs(): FindInputs {
 
 /** @throws WheelStoreError that names the input or variable that is wrong */
 export function readFetchInputs(): FetchInputs {
+  const lookUp = readLookUpInputs();
   return {
-    ...readLookUpInputs(),
-    path: readFolder(homedir()),
+    ...lookUp,
+    path: readFolder(core.getInput('path') || 'dist', lookUp.home),
     onMissing: readChoice('on-missing', ['fail', 'ignore']),
     cache: readBoolean('cache', false) ? readCacheSettings(process.env) : undefined,
   };
@@ -214,8 +218,19 @@ function readCommonInputs(): CommonInputs {
     serverUrl: env.GITHUB_SERVER_URL ?? '',
     workspace: env.GITHUB_WORKSPACE || process.cwd(),
     temp: env.RUNNER_TEMP ?? '',
+    home: readHome(),
     runCommit: env.GITHUB_SHA ?? '',
   };
+}
+
+/** HOME, on Windows USERPROFILE, else what the system has; a user of a container may have none. */
+function readHome(): string | undefined {
+  try {
+    const home = homedir();
+    return isAbsolute(home) ? home : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {

@@ -23,19 +23,6 @@ export function readBoolean(name: string, fallback: boolean): boolean {
 }
 
 /**
- * The folder `path` of a fetch: `~` is the home folder, as in a shell; empty is `dist`.
- *
- * @param home - the home folder, absolute
- * @throws WheelStoreError for another user's home folder, which only a shell can find
- */
-export function readFolder(home: string): string {
-  const path = core.getInput('path') || 'dist';
-  if (!path.startsWith('~')) return path;
-  if (/^~(?:$|[\\/])/.test(path)) return home + path.slice(1);
-  throw badInput('path', path, "names another user's home folder", 'Write the folder out, or start with ~/.');
-}
-
-/**
  * The `target` of a store: one name, or empty for the only wheel.
  *
  * @throws WheelStoreError
