@@ -4,7 +4,7 @@ import * as core from '@actions/core';
 import type { ActionsCache } from './actions/cache.ts';
 import { type FetchInputs, readFetchInputs } from './actions/inputs.ts';
 import { notedPlace, noteFetched } from './actions/job-notes.ts';
-import { describeWheel, note, readableSize, requestTracer, say, sayAll } from './actions/log.ts';
+import { describeWheel, note, readableSize, requestTracer, say, sayAll, trace } from './actions/log.ts';
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { progressOf } from './actions/progress.ts';
 import { ask, type Reply } from './actions/question.ts';
@@ -33,7 +33,7 @@ export async function fetch(signal: AbortSignal): Promise<void> {
     const cache = await cacheOf(inputs);
     const folder = resolve(inputs.workspace, inputs.path);
     const onProgress = progressOf('Downloaded');
-    const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress });
+    const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress, trace });
     saved.forEach(noteUnverified);
     await noteFetched(
       notedPlace(inputs),

@@ -1,9 +1,10 @@
 /** Brings stored wheels onto this machine's disk, whole and verified or not at all. */
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm, stat, statfs } from 'node:fs/promises';
+import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bucket } from './bucket/client.ts';
 import { downloadObject } from './bucket/download.ts';
+import { faultOf, freeBytes, isAbsence, makeFolders } from './disk.ts';
 import { WheelStoreError } from './errors.ts';
 import type { StoredWheel } from './lookup.ts';
 import { inspectWheel } from './wheel/archive.ts';
@@ -39,6 +40,8 @@ export interface Saving {
   readonly cache?: WheelCache | undefined;
   /** Told the bytes of all downloads together: how many have arrived, first none, and how many there are. */
   readonly onProgress?: (bytes: number, total: number) => void;
+  /** Told what only somebody who looks for a fault wants to see. */
+  readonly trace?: (text: string) => void;
 }
 
 /** A wheel on its way: verified under a temporary name, or there already. */
@@ -56,18 +59,19 @@ interface Arrival extends SavedWheel {
 export async function saveWheels(
   bucket: Bucket,
   wheels: readonly StoredWheel[],
-  { folder, signal, cache, onProgress }: Saving,
+  { folder, signal, cache, onProgress, trace }: Saving,
 ): Promise<SavedWheel[]> {
   refuseEqualNames(wheels);
-  await refuseFolders(wheels, folder);
   const lacking = await Promise.all(
     wheels.map(async (wheel) => !(await hasBytes(join(folder, wheel.name.filename), wheel))),
   );
   const bytes = wheels.reduce((sum, { size }, index) => sum + (lacking[index] ? size : 0), 0);
   if (bytes > 0) {
     await makeFolder(folder);
+    await refuseNames(wheels, folder);
     await checkFreeSpace(folder, bytes, wheels);
   }
+  await sweep(folder, trace);
   const expected = wheels.map((wheel, index): Arrival => {
     const path = join(folder, wheel.name.filename);
     if (!lacking[index]) return { wheel, path, how: 'was-there', temporary: '' };
@@ -80,10 +84,11 @@ export async function saveWheels(
     const onBytes = counterOf(missing, onProgress);
     await allAtOnce(missing, signal, (arrival, either) => receive(bucket, arrival, folder, either, onBytes));
     signal.throwIfAborted();
-    for (const { temporary, path } of wanted) await rename(temporary, path);
+    await takePlaces(wanted, folder);
     return arrivals;
   } catch (error) {
-    await Promise.all(wanted.map(({ temporary }) => rm(temporary, { force: true })));
+    // What cannot be removed must not hide why.
+    await Promise.allSettled(wanted.map(({ temporary }) => rm(temporary, { force: true })));
     throw explainDisk(error, folder);
   }
 }
@@ -173,16 +178,95 @@ function refuseEqualNames(wheels: readonly StoredWheel[]): void {
   }
 }
 
-/** Looked at before anything is renamed: of several wheels, either all take their places or none does. */
-async function refuseFolders(wheels: readonly StoredWheel[], folder: string): Promise<void> {
+/** Before a byte is asked for: a folder has the name of a wheel, or the file system takes no name like it. */
+async function refuseNames(wheels: readonly StoredWheel[], folder: string): Promise<void> {
   for (const { name } of wheels) {
     const path = join(folder, name.filename);
-    if (!(await stat(path).catch(() => undefined))?.isDirectory()) continue;
-    throw new WheelStoreError({
-      title: 'Folder not writable',
-      reason: `The wheel cannot be written to ${path}: a folder of that name is there.`,
-      remedy: "Remove that folder, or set the input 'path' to another one.",
+    const there = await lstat(path).catch((error: unknown) => {
+      if (!isAbsence(error)) throw explainDisk(error, path);
     });
+    if (there?.isDirectory()) throw folderThere(path);
+  }
+}
+
+function folderThere(path: string): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Folder not writable',
+    reason: `The wheel cannot be written to ${path}: a folder of that name is there.`,
+    remedy: "Remove that folder, or set the input 'path' to another one.",
+  });
+}
+
+/**
+ * Renames verified wheels to their names. What was there is kept under another name until the last one has its
+ * place, and goes back if one cannot have it.
+ */
+async function takePlaces(arrivals: readonly Arrival[], folder: string): Promise<void> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const kept: string[] = [];
+  for (const { temporary, path } of arrivals) {
+    const aside = join(folder, `.wheel-store-${randomUUID()}.old`);
+    try {
+      const putBack = arrivals.length > 1 ? await keepAside(path, aside) : undefined;
+      if (putBack !== undefined) {
+        kept.push(aside);
+        undo.push(putBack);
+      }
+      await rename(temporary, path);
+      if (putBack === undefined) undo.push(() => rm(path, { force: true }));
+    } catch (error) {
+      for (const step of undo.reverse()) await step().catch(() => undefined);
+      throw explainDisk(error, path);
+    }
+  }
+  await Promise.allSettled(kept.map((path) => rm(path, { force: true })));
+}
+
+/**
+ * Keeps what is at `path` under the name `aside` too: by a second link where the file system has those, so that
+ * nothing is missing in between, else by renaming it.
+ *
+ * @returns what puts it back; undefined when nothing is there
+ */
+async function keepAside(path: string, aside: string): Promise<(() => Promise<void>) | undefined> {
+  const there = await lstat(path).catch((error: unknown) => {
+    if (!isAbsence(error)) throw error;
+  });
+  if (there === undefined) return undefined;
+  if (there.isDirectory()) throw folderThere(path);
+  // Some systems link to what a symbolic link leads to.
+  if (there.isSymbolicLink()) await rename(path, aside);
+  else await link(path, aside).catch(() => rename(path, aside));
+  return async () => {
+    await rename(aside, path);
+    // Of two names of one file, renaming leaves both (POSIX, rename).
+    await rm(aside, { force: true });
+  };
+}
+
+const TEMPORARY = /^\.wheel-store-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MAX_SWEPT_ENTRIES = 10_000;
+
+/** Removes what a killed fetch left; what was written to within a day may be another one's that still runs. */
+async function sweep(folder: string, trace: Saving['trace']): Promise<void> {
+  let entries = 0;
+  try {
+    for await (const entry of await opendir(folder)) {
+      entries += 1;
+      if (entries > MAX_SWEPT_ENTRIES) return;
+      if (!TEMPORARY.test(entry.name)) continue;
+      const path = join(folder, entry.name);
+      const { mtimeMs, isFile } = await lstat(path).then((it) => ({
+        mtimeMs: it.mtimeMs,
+        isFile: it.isFile(),
+      }));
+      if (!isFile || mtimeMs > Date.now() - DAY_MS) continue;
+      await rm(path, { force: true });
+      trace?.(`Removed ${path}, which an earlier fetch left there.`);
+    }
+  } catch (error) {
+    if (!isAbsence(error)) trace?.(`${folder} was not searched for old temporary files: ${error}`);
   }
 }
 
@@ -212,30 +296,14 @@ async function verify(path: string, file: FileHandle, wheel: StoredWheel, sha256
 
 async function makeFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true });
+    await makeFolders(folder);
   } catch (error) {
     throw explainDisk(error, folder);
   }
 }
 
-/**
- * The free space of a disk.
- *
- * @returns bytes; undefined if the file system reports no blocks at all, as some FUSE mounts do
- */
-export function freeBytes({ blocks, bavail, bsize }: DiskBlocks): number | undefined {
-  return blocks === 0 ? undefined : bavail * bsize;
-}
-
-/** What statfs(2) says: counts of blocks, and the size of one in bytes. */
-export interface DiskBlocks {
-  readonly blocks: number;
-  readonly bavail: number;
-  readonly bsize: number;
-}
-
 async function checkFreeSpace(folder: string, bytes: number, wheels: readonly StoredWheel[]): Promise<void> {
-  const free = freeBytes(await statfs(folder));
+  const free = await freeBytes(folder);
   if (free === undefined || free >= bytes) return;
   const what = wheels.length === 1 ? wheels[0]!.name.filename : `The ${wheels.length} wheels`;
   throw new WheelStoreError({
@@ -254,30 +322,17 @@ async function openNew(path: string, folder: string): Promise<FileHandle> {
 }
 
 /** Passes on what is no fault of the disk. */
-function explainDisk(error: unknown, folder: string): unknown {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (error instanceof WheelStoreError || code === undefined || !DISK_FAULTS.has(code)) return error;
+function explainDisk(error: unknown, path: string): unknown {
+  const fault = faultOf(error);
+  if (error instanceof WheelStoreError || fault === undefined) return error;
+  const isTaken = /^E(?:EXIST|NOTDIR)\b/.test(fault);
+  const what = isTaken ? ': a file, or a link that leads nowhere, is in its way' : '';
   return new WheelStoreError(
     {
       title: 'Folder not writable',
-      reason: `The wheel could not be written to ${folder} (${code}).`,
+      reason: `The wheel could not be written to ${path} (${fault})${what}.`,
       remedy: "Check that the input 'path' is a folder that this job may write to, with room on its disk.",
     },
     { cause: error },
   );
 }
-
-const DISK_FAULTS = new Set([
-  'EACCES',
-  'EPERM',
-  'EROFS',
-  'ENOSPC',
-  'EDQUOT',
-  'ENOTDIR',
-  'EEXIST',
-  'EISDIR',
-  'EFBIG',
-  'EIO',
-  'ENOTEMPTY',
-  'EBUSY',
-]);

@@ -2,12 +2,13 @@
  * What a full or forbidden disk does to a fetch. Each test gives the step a small file system of its own, in a mount
  * namespace that goes with it: that needs Linux, and root or user namespaces.
  */
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { lstat, lutimes, mkdir, readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
 import { makeWheel } from '../stand-ins/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
@@ -130,4 +131,142 @@ test('of two wheels, one in whose place a folder stands: none is put there', asy
   expect(result.code).toBe(1);
   expect(result.errors).toEqual([expect.stringContaining(join(job.dist, names.macos))]);
   expect(await readdir(job.dist)).toEqual([names.macos]);
+});
+
+const LONG = `demo-1.0-py3-none-${'x'.repeat(250)}.whl`;
+
+/** Stores a wheel for each of two targets, and returns their names in the order in which fetch puts them in place. */
+async function storeTwo(job: Job): Promise<[first: string, second: string]> {
+  const names = { linux: W, macos: 'demo-1.0-py3-none-macosx_11_0_arm64.whl' };
+  for (const [target, name] of Object.entries(names)) {
+    await makeWheel(job.workspace, `${target}/${name}`);
+    expect((await job.step('store', { path: target, target, index: 'false' })).errors).toEqual([]);
+  }
+  return [names.linux, names.macos];
+}
+
+describe('case 68: of two wheels, all take their places or none', () => {
+  test('a folder that appears in the place of the second while they arrive', async () => {
+    await using job = await startJob(bucket);
+    const [first, second] = await storeTwo(job);
+    await mkdir(job.dist);
+    await writeFile(join(job.dist, first), 'old');
+    let made: Promise<unknown> | undefined;
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) => {
+      if (operation !== 'get') return undefined;
+      made ??= mkdir(join(job.dist, second, 'inside'), { recursive: true });
+      return { after: made };
+    });
+    const result = await job.step('fetch', { target: '*', 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors).toEqual([expect.stringContaining(second)]);
+    expect(result.errors[0]).not.toContain('defect');
+    expect((await readdir(job.dist)).sort()).toEqual([first, second].sort());
+    expect(await readFile(join(job.dist, first), 'utf8')).toBe('old');
+    expect(await readdir(join(job.dist, second))).toEqual(['inside']);
+  });
+
+  test('the same, with nothing there before', async () => {
+    await using job = await startJob(bucket);
+    const [, second] = await storeTwo(job);
+    let made: Promise<unknown> | undefined;
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) => {
+      if (operation !== 'get') return undefined;
+      made ??= mkdir(join(job.dist, second), { recursive: true });
+      return { after: made };
+    });
+    const result = await job.step('fetch', { target: '*', 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(await readdir(job.dist)).toEqual([second]);
+  });
+
+  test('both replaced: the old ones, a link among them, are gone without a trace', async () => {
+    await using job = await startJob(bucket);
+    const [first, second] = await storeTwo(job);
+    await mkdir(job.dist);
+    await writeFile(join(job.dist, first), 'old');
+    await writeFile(join(job.workspace, 'elsewhere'), 'kept');
+    await symlink(join(job.workspace, 'elsewhere'), join(job.dist, second));
+    const result = await job.step('fetch', { target: '*' });
+    expect(result.errors).toEqual([]);
+    expect((await readdir(job.dist)).sort()).toEqual([first, second].sort());
+    expect((await lstat(join(job.dist, second))).isFile()).toBe(true);
+    expect(await readFile(join(job.workspace, 'elsewhere'), 'utf8')).toBe('kept');
+  });
+
+  // The tests' server takes no such name, as AWS does: the listing and the head are made to show one.
+  test('a name that is too long for the disk: neither, and no byte is asked for', async () => {
+    await using job = await startJob(bucket);
+    const [, second] = await storeTwo(job);
+    const { Metadata = {}, ETag = '' } = await bucket.head(`${job.prefix}/${COMMIT}/7_1/macos/${second}`);
+    const metadata = Object.entries(Metadata).map(([name, value]) => [`x-amz-meta-${name}`, value]);
+    const headers = { etag: ETag, 'content-length': '9', ...Object.fromEntries(metadata) };
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
+      if (operation === 'head' && path.includes(LONG)) return { status: 200, headers };
+      if (operation !== 'list') return undefined;
+      return {
+        change: (answer) => ({
+          ...answer,
+          body: Buffer.from(answer.body.toString().replaceAll(second, LONG)),
+        }),
+      };
+    });
+    const result = await job.step('fetch', { target: '*', 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors).toEqual([expect.stringContaining('ENAMETOOLONG: name too long')]);
+    expect(proxy.operations()).not.toContain('get');
+    expect(await readdir(job.dist)).toEqual([]);
+  });
+});
+
+describe('case 68: a path that cannot be used is a sentence, before any byte', () => {
+  test.each<[title: string, path: string, says: string]>([
+    ['a dangling link', 'dangling', 'EEXIST'],
+    ['a folder below a dangling link', 'dangling/w', 'EEXIST'],
+    ['a loop of links', 'loop/w', 'EEXIST'],
+    ['a folder below a file', 'file/w', 'EEXIST'],
+    ['a name that is too long', 'x'.repeat(300), 'ENAMETOOLONG: name too long'],
+    ['a path that is too long', 'x/'.repeat(3_000), 'ENAMETOOLONG: name too long'],
+    ...(process.platform === 'linux'
+      ? ([
+          ['a folder of the kernel', '/proc/self/x', 'ENOENT'],
+          ['one below it', '/proc/self/x/y', 'ENOENT'],
+          ['a device', '/dev/null/x', 'EEXIST'],
+        ] as [string, string, string][])
+      : []),
+  ])('%s', async (_title, path, says) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.workspace, `built/${W}`);
+    await job.step('store', { path: 'built', index: 'false' });
+    await symlink('gone', join(job.workspace, 'dangling'));
+    await symlink('loop', join(job.workspace, 'loop'));
+    await writeFile(join(job.workspace, 'file'), '');
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const result = await job.step('fetch', { path, 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors).toEqual([expect.stringContaining(says)]);
+    expect(result.errors[0]).not.toContain('defect');
+    expect(result.errors[0]).toContain(path.slice(0, 100).replace(/\/$/, ''));
+    expect(proxy.operations()).not.toContain('get');
+  });
+});
+
+test('case 76: what a killed fetch left in the folder more than a day ago is removed by the next one', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.workspace, `built/${W}`);
+  await job.step('store', { path: 'built', index: 'false' });
+  const part = () => `.wheel-store-${randomUUID()}.part`;
+  const old = [part(), part()];
+  const kept = [part(), '.wheel-store-notes.part', `${part()}.txt`, `x${part()}`];
+  await mkdir(job.dist);
+  for (const name of [...old, ...kept]) await writeFile(join(job.dist, name), 'x');
+  const folder = part();
+  await mkdir(join(job.dist, folder));
+  const link = part();
+  await symlink(join(job.workspace, 'built', W), join(job.dist, link));
+  const longAgo = Date.now() / 1000 - 25 * 60 * 60;
+  for (const name of [...old, ...kept.slice(1), folder]) await utimes(join(job.dist, name), longAgo, longAgo);
+  await lutimes(join(job.dist, link), longAgo, longAgo);
+  expect((await job.step('fetch')).errors).toEqual([]);
+  expect((await readdir(job.dist)).sort()).toEqual([W, ...kept, folder, link].sort());
 });

@@ -1,9 +1,10 @@
 /** The GitHub Actions cache as a place nearer than the bucket: one entry per wheel, by its SHA-256. */
 import { randomUUID } from 'node:crypto';
-import { constants, copyFile, link, lstat, mkdir, rename, rm, statfs, symlink } from 'node:fs/promises';
+import { constants, copyFile, link, lstat, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freeBytes } from '../disk.ts';
 import type { StoredWheel } from '../lookup.ts';
-import { freeBytes, type SavedWheel, type WheelCache } from '../save.ts';
+import type { SavedWheel, WheelCache } from '../save.ts';
 import { type Answer, KEPT_FILE } from './cache-answer.ts';
 import { runCacheProcess } from './cache-process.ts';
 import type { CacheSettings } from './inputs.ts';
@@ -129,7 +130,7 @@ async function keep(
 }
 
 async function lackOfRoom(folder: string, bytes: number): Promise<Answer | undefined> {
-  const free = freeBytes(await statfs(folder));
+  const free = await freeBytes(folder);
   if (free === undefined || free >= bytes) return undefined;
   return {
     outcome: 'declined',
