@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { type Answer, startFaultProxy } from '../stand-ins/fault-proxy.ts';
 import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
 import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
 
@@ -161,6 +161,132 @@ describe('what arrives is not what was stored', () => {
     expect(result.log).toMatch(/was replaced/);
     expect(await readdir(job.dist)).toEqual([]);
   });
+});
+
+describe('case 74: an answer that is not what was asked for: an error, and nothing on disk', () => {
+  const MIB = 1024 * 1024;
+  type Change = (answer: Answer, range: string | undefined) => Answer;
+  const withHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
+    ...answer,
+    headers: { ...answer.headers, ...headers },
+  });
+  const changes: [title: string, change: Change, says: RegExp][] = [
+    ['another ETag', (answer) => withHeaders(answer, { etag: '"other"' }), /was replaced/],
+    [
+      'another Content-Range',
+      (answer) => withHeaders(answer, { 'content-range': `bytes 0-${8 * MIB - 1}/${20 * MIB}` }),
+      /another range/,
+    ],
+    [
+      'another size in the Content-Range',
+      (answer) =>
+        withHeaders(answer, {
+          'content-range': String(answer.headers['content-range']).replace(/[0-9]+$/, '9'),
+        }),
+      /another range/,
+    ],
+    [
+      'no Content-Range',
+      ({ headers: { 'content-range': _, ...headers }, ...answer }) => ({ ...answer, headers }),
+      /another range/,
+    ],
+  ];
+
+  describe.each([
+    ['a wheel with a SHA-256', true],
+    ['one of the old layout', false],
+  ])('%s', (_kind, hasSha) => {
+    /** Puts a wheel of some 20 MiB, which comes back in three ranges. */
+    async function putLarge(job: Job): Promise<Buffer> {
+      if (hasSha) return stored(job, 20 * MIB);
+      const noise = { 'demo/noise.bin': new Uint8Array(20 * MIB) };
+      const bytes = Buffer.from(wheelBytes(W, { files: noise, level: 0 }));
+      await bucket.put(`${job.prefix}/${COMMIT}/${W}`, bytes);
+      return bytes;
+    }
+
+    test.each(changes)('%s', async (_title, change, says) => {
+      await using job = await startJob(bucket);
+      await putLarge(job);
+      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, headers }) =>
+        operation === 'get' && headers.range?.startsWith('bytes=8388608-')
+          ? { change: (answer) => change(answer, headers.range) }
+          : undefined,
+      );
+      const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+      expect(result.code).toBe(1);
+      expect(result.errors).toEqual([expect.stringMatching(says)]);
+      expect(await readdir(job.dist)).toEqual([]);
+    });
+
+    test('the whole object instead of a range', async () => {
+      await using job = await startJob(bucket);
+      const bytes = await putLarge(job);
+      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, headers }) =>
+        operation === 'get' && headers.range?.startsWith('bytes=8388608-')
+          ? {
+              change: ({ headers: { 'content-range': _, ...headers } }) => ({
+                status: 200,
+                headers,
+                body: bytes,
+              }),
+            }
+          : undefined,
+      );
+      const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+      expect(result.code).toBe(1);
+      expect(result.errors).toEqual([expect.stringMatching(/another range|more bytes/)]);
+      expect(await readdir(job.dist)).toEqual([]);
+    });
+
+    test('an engine that ignores If-Match, and an object that was replaced', async () => {
+      await using job = await startJob(bucket);
+      const bytes = await putLarge(job);
+      const key = hasSha ? job.key(W) : `${job.prefix}/${COMMIT}/${W}`;
+      const { Metadata } = await bucket.head(key);
+      const other = Buffer.from(bytes);
+      other[other.length - 1_000_000]! ^= 1;
+      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+        operation === 'get'
+          ? { without: ['if-match'], ...(nth === 3 ? { after: bucket.put(key, other, Metadata) } : {}) }
+          : undefined,
+      );
+      const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+      expect(result.code).toBe(1);
+      expect(result.errors).toEqual([expect.stringMatching(/was replaced/)]);
+      expect(await readdir(job.dist)).toEqual([]);
+    });
+  });
+
+  test('a small one, which comes in one answer', async () => {
+    await using job = await startJob(bucket);
+    await stored(job);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'get' ? { change: (answer) => withHeaders(answer, { etag: '"other"' }) } : undefined,
+    );
+    const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([expect.stringMatching(/was replaced/)]);
+    expect(await readdir(job.dist)).toEqual([]);
+  });
+
+  test.each(['W/"same"', 'same'])(
+    'an ETag that a proxy wrote in another way (%s) is the same',
+    async (form) => {
+      await using job = await startJob(bucket);
+      await stored(job);
+      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+        operation === 'get'
+          ? {
+              change: (answer) =>
+                withHeaders(answer, {
+                  etag: form.replace('same', String(answer.headers.etag).replaceAll('"', '')),
+                }),
+            }
+          : undefined,
+      );
+      expect((await job.step('fetch', { 'endpoint-url': proxy.endpoint })).errors).toEqual([]);
+    },
+  );
 });
 
 describe('the disk', () => {

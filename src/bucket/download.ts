@@ -90,13 +90,44 @@ async function openRange(
         { abortSignal: signal },
       ),
     );
-    return answer.Body as Readable;
+    const body = answer.Body as Readable;
+    const isWhole = first === 0 && last === size - 1;
+    const doubt = doubtOf({ etag, size }, isWhole ? undefined : { first, last }, answer);
+    if (doubt === undefined) return body;
+    body.destroy();
+    if (doubt === 'another object') throw changedMeanwhile(bucket, key, 412);
+    throw otherRange(bucket, key, `bytes ${first}-${last}/${size}`, answer.ContentRange);
   } catch (error) {
     const status = statusOf(error);
     const isGone = status === 404 && codeOf(error) !== 'NoSuchBucket';
     if (isGone || status === 412) throw changedMeanwhile(bucket, key, status);
     throw error;
   }
+}
+
+/**
+ * Whether an answer is of the object that was listed, and of the range that was asked for: an engine may not know
+ * `If-Match` or `Range`, and answers as if it had been asked without (RFC 9110, sections 13.1.1 and 14.2).
+ *
+ * @param range - first and last byte; undefined: the whole object was asked for
+ */
+export function doubtOf(
+  listed: Pick<ListedObject, 'etag' | 'size'>,
+  range: { readonly first: number; readonly last: number } | undefined,
+  answer: { readonly ETag?: string | undefined; readonly ContentRange?: string | undefined },
+): 'another object' | 'another range' | undefined {
+  const [expected, actual] = [bareTag(listed.etag), bareTag(answer.ETag ?? '')];
+  if (expected !== '' && actual !== '' && expected !== actual) return 'another object';
+  const { first, last } = range ?? { first: 0, last: listed.size - 1 };
+  if (answer.ContentRange === undefined) return range === undefined ? undefined : 'another range';
+  const [, from, to, total] = /^bytes ([0-9]+)-([0-9]+)\/([0-9]+|\*)$/.exec(answer.ContentRange) ?? [];
+  const isAsked = Number(from) === first && Number(to) === last;
+  return isAsked && (total === '*' || Number(total) === listed.size) ? undefined : 'another range';
+}
+
+/** Proxies mark a tag as weak, and some engines leave its quotes out. */
+function bareTag(etag: string): string {
+  return etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1');
 }
 
 /** A write costs more than it moves when it moves 64 KiB, which is what a socket gives at a time. */
@@ -150,6 +181,15 @@ function unwantedBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreE
   return new WheelStoreError({
     title: 'Wrong answer to a range',
     reason: `The store sent more bytes of s3://${bucket.settings.name}/${key} (${size} bytes) than were asked for.`,
+    remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
+  });
+}
+
+function otherRange(bucket: Bucket, key: string, asked: string, got: string | undefined): WheelStoreError {
+  const what = got === undefined ? 'no Content-Range' : `Content-Range ${JSON.stringify(got.slice(0, 100))}`;
+  return new WheelStoreError({
+    title: 'Wrong answer to a range',
+    reason: `The store answered with another range of s3://${bucket.settings.name}/${key} than was asked for (${what} for ${asked}).`,
     remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
   });
 }
