@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
-import { askInterpreter } from '../../src/wheel/interpreter.ts';
-import { toolsPython } from '../stand-ins/python.ts';
+import { askInterpreter, reasonIn } from '../../src/wheel/interpreter.ts';
+import { tool, toolsPython } from '../stand-ins/python.ts';
 
 const IS_WINDOWS = process.platform === 'win32';
 
@@ -48,6 +48,89 @@ async function environmentThat(line: string): Promise<string> {
   return python;
 }
 
+/** Keeps an interpreter from the pip that ensurepip would install, as on a system that ships none. */
+const WITHOUT_BUNDLED_PIP = 'import glob; sys.modules["ensurepip"] = None; glob.glob = lambda *_: []';
+
+describe('case 70: an interpreter without pip', () => {
+  test('as uv makes it is asked by the pip that ensurepip would install', async () => {
+    const path = join(folder, 'made by uv');
+    const { status, stderr } = spawnSync(
+      tool('uv'),
+      ['venv', '--quiet', '--offline', '--python', toolsPython(), path],
+      { encoding: 'utf8' },
+    );
+    if (status !== 0) throw new Error(stderr);
+    const python = IS_WINDOWS ? join(path, 'Scripts', 'python.exe') : join(path, 'bin', 'python');
+    expect(spawnSync(python, ['-c', 'import pip']).status).not.toBe(0);
+    const { tags, version } = await askInterpreter(python);
+    const minor = version.split('.')[1]!;
+    expect(tags[0]).toMatch(new RegExp(`^cp3${minor}-`));
+    expect(tags).toContain('py3-none-any');
+  });
+
+  test('and with no pip bundled anywhere is refused', async () => {
+    const error = await refusal(await environmentThat(WITHOUT_BUNDLED_PIP));
+    expect(error.reason).toContain('neither pip (20 or newer) nor packaging');
+  });
+});
+
+// A script that sets a variable for Python cannot be started on Windows.
+if (!IS_WINDOWS) {
+  test('case 70: an interpreter with PYTHONHOME set wrongly says so', async () => {
+    const script = join(folder, 'wrong-home');
+    const lines = ['#!/bin/sh', 'export PYTHONHOME=/no/such/home', `exec '${toolsPython()}' "$@"`, ''];
+    await writeFile(script, lines.join('\n'), { mode: 0o755 });
+    const error = await refusal(script);
+    expect(error.reason).toMatch(
+      /PYTHONHOME = '\/no\/such\/home'; Fatal Python error: .*No module named 'encodings'/,
+    );
+    expect(error.remedy).toBe('Take PYTHONHOME out of the env of this step.');
+  });
+}
+
+describe('case 70: the reason in what an interpreter prints', () => {
+  test.each<[title: string, stderr: string, reason: string]>([
+    ['nothing', '', ''],
+    [
+      'one line',
+      'python: error while loading shared libraries: libz.so.1: cannot open\n',
+      'python: error while loading shared libraries: libz.so.1: cannot open',
+    ],
+    [
+      'a shim of pyenv for a version that is not chosen',
+      "pyenv: python3.12: command not found\n\nThe `python3.12' command exists in these Python versions:\n  3.12.1\n\nNote: See 'pyenv help global' for tips on allowing both\n      python2 and python3 to be found.\n",
+      'pyenv: python3.12: command not found',
+    ],
+    [
+      'a version of pyenv that is not installed',
+      "pyenv: version `3.99.0' is not installed (set by PYENV_VERSION environment variable)\n",
+      "pyenv: version `3.99.0' is not installed (set by PYENV_VERSION environment variable)",
+    ],
+    [
+      'a shim of asdf',
+      'No version is set for command python3\nConsider adding one of the following versions in your config file at /w/.tool-versions\npython 3.12.1\n',
+      'No version is set for command python3',
+    ],
+    [
+      'PYTHONHOME, Python 3.11',
+      "Python path configuration:\n  PYTHONHOME = '/nonexistent'\n  PYTHONPATH = (not set)\n  program name = 'python'\nFatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding\nPython runtime state: core initialized\nModuleNotFoundError: No module named 'encodings'\n\nCurrent thread 0x00007f (most recent call first):\n  <no Python frame>\n",
+      "PYTHONHOME = '/nonexistent'; Fatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding; ModuleNotFoundError: No module named 'encodings'",
+    ],
+    [
+      'a lost standard library, Python 3.7',
+      "Could not find platform independent libraries <prefix>\nConsider setting $PYTHONHOME to <prefix>[:<exec_prefix>]\nFatal Python error: initfsencoding: unable to load the file system codec\nModuleNotFoundError: No module named 'encodings'\n\nCurrent thread 0x00007f (most recent call first):\n",
+      "Fatal Python error: initfsencoding: unable to load the file system codec; ModuleNotFoundError: No module named 'encodings'",
+    ],
+    [
+      'a traceback',
+      'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\nImportError: pyenv: no\r\n',
+      'ImportError: pyenv: no',
+    ],
+  ])('%s', (_title, stderr, reason) => {
+    expect(reasonIn(stderr)).toBe(reason);
+  });
+});
+
 describe('an interpreter', () => {
   test('tells its version and the tags that its own pip goes by, in their order', async () => {
     const { stdout } = spawnSync(toolsPython(), ['-m', 'pip', '--isolated', 'debug', '--verbose'], {
@@ -76,6 +159,7 @@ describe('an interpreter', () => {
 
   test('without either is refused, and says how to get one', async () => {
     const python = bareEnvironment('bare with spaces');
+    await writeFile(join(packagesOf(python), 'sitecustomize.py'), `import sys\n${WITHOUT_BUNDLED_PIP}\n`);
     const error = await refusal(python);
     expect(error.reason).toMatch(
       /bare with spaces.* \(Python 3\.[0-9.]+\) has neither pip \(20 or newer\) nor packaging/,
@@ -84,7 +168,7 @@ describe('an interpreter', () => {
   });
 
   test('is not answered for by packages in the folder of the step', async () => {
-    const python = bareEnvironment('shadowed');
+    const python = await environmentThat(WITHOUT_BUNDLED_PIP);
     const work = join(folder, 'work');
     await mkdir(join(work, 'packaging'), { recursive: true });
     await writeFile(join(work, 'packaging', '__init__.py'), '');
@@ -124,7 +208,7 @@ describe('an interpreter', () => {
   });
 
   test('that prints first, fails or talks nonsense is told apart', async () => {
-    const chatty = await environmentThat('print("Loading modules")');
+    const chatty = await environmentThat(`print("Loading modules")\n${WITHOUT_BUNDLED_PIP}`);
     expect((await refusal(chatty)).reason).toContain('neither pip (20 or newer) nor packaging');
     const broken = await environmentThat('os.write(2, b"x\\n::error::no\\033[31m encodings"); os._exit(1)');
     const error = await refusal(broken);
