@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g}from"./chunk-VMCW255B.js";import"./chunk-LLPXVMEE.js";import"./chunk-UC3FZFRF.js";import"./chunk-HNUUFVBG.js";import"./chunk-TFPWI2RN.js";import"./chunk-COIXNFD2.js";import"./chunk-OLFG55GB.js";import"./chunk-MYN2RQWK.js";export{f as ENV_ACCOUNT_ID,e as ENV_CREDENTIAL_SCOPE,d as ENV_EXPIRATION,a as ENV_KEY,b as ENV_SECRET,c as ENV_SESSION,g as fromEnv};
