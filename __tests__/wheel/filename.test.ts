@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
-import { parseWheelFilename, readWheelFilename } from '../../src/wheel/filename.ts';
+import { parseWheelFilename, readWheelFilename, wheelNameFault } from '../../src/wheel/filename.ts';
 
 function refusal(filename: string): WheelStoreError {
   try {
@@ -70,7 +70,7 @@ describe('a name that is none is refused, and told what is wrong with it and wha
     ['foo-1.0-py3-none-any+x.whl', '"any+x" is no part of a compatibility tag', 'letters, digits, _ and .'],
     ['foo-1.0-py3..py2-none-any.whl', '"" is no part of a compatibility tag', 'letters, digits, _ and .'],
     ['foo-1.0-3.12-none-any.whl', '"3" is no Python tag', 'begins with a letter'],
-    ['foo-1.0-1\\..\\x-py3-none-any.whl', 'a backslash', 'The form is'],
+    ['foo-1.0-1\\..\\x-py3-none-any.whl', 'it holds "\\\\"', 'only letters'],
   ])('%s', (filename, fault, remedy) => {
     const error = refusal(filename);
     expect(error.title).toBe('Not a wheel filename');
@@ -95,11 +95,106 @@ describe('a name that is none is refused, and told what is wrong with it and wha
   });
 });
 
+describe('case 50: a name is safe in a command', () => {
+  const unsafe = [
+    ...[
+      '$(id)',
+      '`id`',
+      ';id',
+      '&id',
+      '|id',
+      '>x',
+      '<x',
+      '%PATH%',
+      '^',
+      '"',
+      "'",
+      ' ',
+      '~',
+      '*',
+      '?',
+      '#',
+      '=',
+    ],
+    ...[
+      '(1)',
+      '[a]',
+      '{a,b}',
+      '$x',
+      '\\x',
+      '\n',
+      '\r\n',
+      '\t',
+      '\0',
+      '\u0085',
+      '\u00a0',
+      '\u2028',
+      ',',
+      '@',
+      ':',
+      '/',
+    ],
+    ...['é', '名', '\u202e', '\u200b', '٣', '\ufeff', '😀', '\ud800'],
+  ];
+  const places = [
+    (text: string) => `demo${text}-1.0-py3-none-any.whl`,
+    (text: string) => `demo-1.0${text}-py3-none-any.whl`,
+    (text: string) => `demo-1.0+${text}-py3-none-any.whl`,
+    (text: string) => `demo-1.0-1${text}-py3-none-any.whl`,
+    (text: string) => `demo-1.0-py3${text}-none-any.whl`,
+    (text: string) => `demo-1.0-py3-none-any${text}.whl`,
+  ];
+
+  test.each(unsafe)('%j is refused wherever it stands', (text) => {
+    for (const place of places) {
+      const filename = place(text);
+      expect(readWheelFilename(filename)).toBeUndefined();
+      expect(refusal(filename).title).toBe('Not a wheel filename');
+      expect(wheelNameFault(filename)).toMatch(/^it |^a browser numbered it/);
+      expect(wheelNameFault(filename)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+    }
+  });
+
+  test('what it holds is named', () => {
+    expect(wheelNameFault('demo-1.0-1$(id)-py3-none-any.whl')).toBe('it holds "$"');
+    expect(wheelNameFault('démo-1.0-py3-none-any.whl')).toBe('it holds "é"');
+    expect(refusal('demo-1.0-1$(id)-py3-none-any.whl').remedy).toContain(
+      'only letters (A to Z, a to z), digits',
+    );
+  });
+
+  test('a name that is no wheel of any kind has no fault', () => {
+    for (const filename of [
+      'index.html',
+      '',
+      'demo-1.0.tar.gz',
+      '.claim',
+      'demo-1.0-py3-none-any.whl',
+      'whl',
+    ]) {
+      expect(wheelNameFault(filename)).toBeUndefined();
+    }
+    expect(wheelNameFault('demo-1.0-py3-none-any.WHL')).toBe('its suffix is not in lower case');
+  });
+
+  test('a name that no file system holds, or that stands for too many tags, is refused', () => {
+    const ofLength = (length: number) =>
+      `${'d'.repeat(length - '-1.0-py3-none-any.whl'.length)}-1.0-py3-none-any.whl`;
+    expect(wheelNameFault(ofLength(255))).toBeUndefined();
+    expect(wheelNameFault(ofLength(256))).toBe('it is longer than 255 bytes');
+    const set = (count: number) => Array.from({ length: count }, (_, index) => `a${index}`).join('.');
+    expect(readWheelFilename(`d-1-${set(10)}-${set(10)}-${set(10)}.whl`)?.tags).toHaveLength(1_000);
+    expect(wheelNameFault(`d-1-${set(10)}-${set(10)}-${set(11)}.whl`)).toBe(
+      'it stands for more than 1000 tags',
+    );
+  });
+});
+
 test('ten thousand names of a listing are read within the blink of an eye, hostile ones too', () => {
-  const set = Array.from({ length: 100 }, (_, index) => `a${index}`).join('.');
+  const set = Array.from({ length: 10 }, (_, index) => `a${index}`).join('.');
   const names = Array.from({ length: 5_000 }, (_, index) => [
     `foo-1.0.dev${index}-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl`,
-    // A million tags each, which nobody asks for.
+    // A thousand tags each, which nobody asks for.
     `foo-1.0.dev${index}-${set}-${set}-${set}.whl`,
   ]).flat();
   const start = performance.now();

@@ -27,15 +27,19 @@ interface Fault {
 const FORM = '{project}-{version}(-{build})-{python}-{abi}-{platform}.whl';
 const FORM_REMEDY = `The form is ${FORM}, such as foo-1.0+cu121-cp312-cp312-linux_x86_64.whl.`;
 
-/** Control characters, and what separates folders on one system or another. */
-const NEVER_IN_A_NAME = /[\p{Cc}/\\]/u;
-const PROJECT = /^[\p{L}\p{N}_.]+$/u;
+/** Every output is pasted into a shell by somebody, so no character means anything to one. */
+const NOT_IN_A_NAME = /[^A-Za-z0-9_.+!-]/u;
+const PROJECT = /^[A-Za-z0-9_.]+$/;
 const TAG_PART = /^[A-Za-z0-9_]+$/;
+/** What file systems take at most; all characters of a name are single bytes. */
+const MAX_LENGTH = 255;
+/** Compressed sets multiply; real wheels have fewer than a hundred tags. */
+const MAX_TAGS = 1_000;
 
 /**
  * Reads a wheel's filename (binary distribution format, "File name convention"): it accepts what packaging's
- * `parse_wheel_filename` accepts, less tags with other characters than letters, digits and `_` (packaging
- * takes all but empty ones), and less control characters, `/` and `\` (which packaging takes in a build tag).
+ * `parse_wheel_filename` accepts, less names with other characters than ASCII letters, digits and `_ . + ! -`,
+ * tags with other characters than letters, digits and `_`, names of more than 255 bytes and of more than 1,000 tags.
  *
  * @throws WheelStoreError that says what is wrong with the name
  */
@@ -57,6 +61,18 @@ export function readWheelFilename(filename: string): WheelName | undefined {
   return 'fault' in read ? undefined : read;
 }
 
+/**
+ * Why a file that looks like a wheel is not taken for one, as the end of a sentence ("it holds …", without a full
+ * stop).
+ *
+ * @returns undefined for a wheel's filename, and for what does not end in .whl in any case
+ */
+export function wheelNameFault(filename: string): string | undefined {
+  if (!/\.whl$/i.test(filename)) return undefined;
+  const read = readParts(filename);
+  return 'fault' in read ? (mangling(filename) ?? read).fault : undefined;
+}
+
 /** The normal form of a project's name (PEP 503, "Normalized Names"). */
 export function normaliseProject(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
@@ -74,9 +90,16 @@ export function expandTags([pythons, abis, platforms]: readonly [string, string,
   return p.flatMap((python) => a.flatMap((abi) => q.map((platform) => `${python}-${abi}-${platform}`)));
 }
 
+/** How many tags {@link expandTags} makes at most. */
+export function countTags(segments: readonly string[]): number {
+  return segments.reduce((product, segment) => product * segment.split('.').length, 1);
+}
+
 function readParts(filename: string): WheelName | Fault {
   if (!filename.endsWith('.whl')) return fault('it does not end in .whl');
-  if (NEVER_IN_A_NAME.test(filename)) return fault('it holds a slash, a backslash or a control character');
+  if (filename.length > MAX_LENGTH) return fault(`it is longer than ${MAX_LENGTH} bytes`);
+  const wrong = NOT_IN_A_NAME.exec(filename)?.[0];
+  if (wrong !== undefined) return characterFault(wrong);
   const parts = filename.slice(0, -'.whl'.length).split('-');
   if (parts.length !== 5 && parts.length !== 6) {
     return fault(`it has ${parts.length} parts between dashes instead of 5 or 6`);
@@ -116,6 +139,13 @@ function named(
   };
 }
 
+function characterFault(character: string): Fault {
+  return fault(
+    `it holds ${quote(character)}`,
+    'The filename of a wheel holds only letters (A to Z, a to z), digits and _ . + ! -, since scripts paste it into commands.',
+  );
+}
+
 function projectFault(project: string): Fault | undefined {
   if (!project.includes('__') && PROJECT.test(project)) return undefined;
   return fault(
@@ -147,7 +177,9 @@ function tagFault(segments: readonly [string, string, string]): Fault | undefine
     );
   }
   const python = segments[0].split('.').find((part) => /^[0-9]/.test(part));
-  if (python === undefined) return undefined;
+  if (python === undefined) {
+    return countTags(segments) > MAX_TAGS ? fault(`it stands for more than ${MAX_TAGS} tags`) : undefined;
+  }
   return fault(`${quote(python)} is no Python tag`, 'It begins with a letter, such as py3 or cp312.');
 }
 
