@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
+import { renderComment } from '../src/actions/comment.ts';
 import { commitNamedBy } from '../src/actions/commits.ts';
 import { originOf } from '../src/actions/left-over.ts';
 import { printable, readableSize } from '../src/actions/log.ts';
 import { cutToLimit, escapeCell } from '../src/actions/summary.ts';
+import { renderIndexPage } from '../src/index-page.ts';
 import { readCommands, shownText } from './stand-ins/runner.ts';
 
 describe('text from outside cannot start a workflow command', () => {
@@ -19,6 +21,64 @@ describe('text from outside cannot start a workflow command', () => {
     expect(readCommands(printable(text))).toEqual([]);
     expect(printable(text).split(/\r\n|\n|\r/)).toHaveLength(1);
     expect(printable(text)).toContain('owned'.slice(0, text.includes('owned') ? 5 : 0));
+  });
+});
+
+describe('case 52: what cannot be seen is shown', () => {
+  const unseen = [
+    ...[
+      '\u061c',
+      '\u200b',
+      '\u200c',
+      '\u200d',
+      '\u200e',
+      '\u200f',
+      '\u202a',
+      '\u202b',
+      '\u202c',
+      '\u202d',
+      '\u202e',
+    ],
+    ...[
+      '\u2060',
+      '\u2066',
+      '\u2067',
+      '\u2068',
+      '\u2069',
+      '\ufeff',
+      '\u00ad',
+      '\u2028',
+      '\u2029',
+      '\u180e',
+      '\u3164',
+    ],
+    ...['\0', '\u001b', '\u007f', '\u0085', '\ufff9', '\ud800'],
+  ];
+  test.each(unseen)('%j in the log, the summary, the comment and the index page', (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    const long = `\\u${code.padStart(4, '0')}`;
+    const shown = code.length <= 2 && code < 'a0' ? `\\x${code.padStart(2, '0')}` : long;
+    expect(printable(`a${character}b`)).toBe(`a${shown}b`);
+    expect(shownText(escapeCell(`a${character}b`))).toBe(`a${shown}b`);
+    const entry = { target: `t${character}`, filename: 'x', url: 'https://x/y', size: 1 };
+    const marker = { key: 'k', run: '1', attempt: '1', commit: 'c', by: 'b' };
+    const comment = renderComment(marker, { entries: [entry], indexUrl: '' });
+    expect(shownText(comment)).toContain(`t${shown}`);
+    expect(comment).not.toContain(character === '\n' ? '' : character);
+    const page = renderIndexPage({
+      place: { prefix: '', commit: 'a'.repeat(40) },
+      wheels: [],
+      url: `https://x/${character}`,
+      project: `p${character}`,
+      repositoryUrl: '',
+    });
+    expect(page).toContain(`Wheels of p${long}`);
+    expect(page).not.toContain(character);
+  });
+
+  test('beyond the first plane, by both of its halves', () => {
+    expect(printable('a\u{e0041}b')).toBe('a\\udb40\\udc41b');
+    expect(printable('名 😀 é')).toBe('名 😀 é');
   });
 });
 

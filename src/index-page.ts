@@ -1,6 +1,7 @@
 /** The commit's index page: for people to read, for pip and uv to install from. Values in, text out. */
 import { type CommitPlace, commitFolder } from './layout.ts';
 import type { WheelName } from './wheel/filename.ts';
+import { escapeUnseen } from './wheel/quote.ts';
 
 /** A wheel as the page lists it. */
 export interface ListedOnPage {
@@ -69,7 +70,10 @@ ${wheels.map((wheel) => row(wheel, page)).join('\n')}
  * @returns the `href` values of wheels, sorted, each as it stands in the text
  */
 export function linksOf(html: string): string[] {
-  return [...html.matchAll(/<a href="([^"]*\.whl(?:#[^"]*)?)"/g)].map(([, href]) => href!).sort();
+  return [...html.matchAll(/<a href="([^"]*)"/g)]
+    .map(([, href]) => href!)
+    .filter((href) => /\.whl(?:#|$)/.test(href))
+    .sort();
 }
 
 function byProjectThenTarget(a: ListedOnPage, b: ListedOnPage): number {
@@ -128,7 +132,7 @@ function builtBy({ run, attempt }: ListedOnPage, { repositoryUrl }: IndexPage): 
 
 /** For text and for attributes in double quotes (HTML standard, "Escaping a string"). */
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return escapeUnseen(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 const STYLE = `

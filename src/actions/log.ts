@@ -1,22 +1,17 @@
 /** What the job's log shows. Every line that leaves this action goes through here. */
 import * as core from '@actions/core';
 import type { SentRequest } from '../bucket/observe.ts';
+import { escapeUnseen } from '../wheel/quote.ts';
 
 /**
- * Makes text safe for one line of a log: control characters are shown instead of sent, and what the runner
- * would read as a command (`::name::` at the start of a line, `##[name]` anywhere) is broken up.
+ * Makes text safe for one line of a log: characters that cannot be seen, those that change the direction of text
+ * among them, are shown instead of sent, and what the runner would read as a command (`::name::` at the start of a
+ * line, `##[name]` anywhere) is broken up.
  */
 export function printable(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-      .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
-        const code = character.charCodeAt(0).toString(16).padStart(2, '0');
-        return `\\x${code}`;
-      })
-      .replaceAll('##[', '# #[')
-      .replace(/^(\s*)::/, '$1: :')
-  );
+  return escapeUnseen(text, '\\x')
+    .replaceAll('##[', '# #[')
+    .replace(/^(\s*)::/, '$1: :');
 }
 
 /** One line: what was done, or decided and why. */

@@ -2,13 +2,16 @@
 
 const MOST_CHARACTERS = 200;
 
-/** Characters that end a line, steer a terminal, or change the direction or place of what follows. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/**
+ * Characters that end a line, steer a terminal, change the direction or place of what follows (Unicode Standard
+ * Annex 9), or take no room at all.
+ */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** A text in double quotes, on one line, cut when it is long, with everything unseen as a JSON escape. */
 export function quote(text: string): string {
   const isLong = text.length > MOST_CHARACTERS;
-  return unseenAsEscapes(JSON.stringify(isLong ? `${text.slice(0, MOST_CHARACTERS)}…` : text));
+  return escapeUnseen(JSON.stringify(isLong ? `${text.slice(0, MOST_CHARACTERS)}…` : text));
 }
 
 /** Like {@link quote}, without the quotes: for a sentence that another program wrote. */
@@ -18,10 +21,19 @@ export function oneLine(text: string): string {
     .replace(/\\(["\\])/g, '$1');
 }
 
-function unseenAsEscapes(text: string): string {
+/**
+ * A text in which each character that cannot be seen is shown as a JSON escape, such as `\u202e`.
+ *
+ * @param short - what a control character's escape of two digits begins with; without it, that has four as well
+ */
+export function escapeUnseen(text: string, short?: '\\x'): string {
   return text.replace(UNSEEN, (character) =>
     [...Array(character.length).keys()]
-      .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`)
+      .map((index) => {
+        const code = character.charCodeAt(index);
+        const isShort = short !== undefined && code < 0xa0;
+        return `${isShort ? short : '\\u'}${code.toString(16).padStart(isShort ? 2 : 4, '0')}`;
+      })
       .join(''),
   );
 }
