@@ -29,7 +29,7 @@ export interface Line {
  * job if they reached its log.
  */
 export function readLine(line: string): Line {
-  const [, command = '', message = ''] = /^::([a-z-]+)(?: .*?)?::(.*)$/.exec(line) ?? [];
+  const [, command = '', message = ''] = /^::([a-z-]+)(?: .*?)?::(.*)$/s.exec(line) ?? [];
   const text = message.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
   switch (command) {
     case 'add-mask':
@@ -50,7 +50,10 @@ export function readLine(line: string): Line {
  * @param secrets - as they may stand in the text
  */
 export function withoutSecrets(text: string, secrets: Iterable<string>): string {
-  let clean = text.replace(/(https?:\/\/[^\s"'?]+)\?[^\s"']*/g, '$1?***');
+  // Matches each URL, with a query or without: a pattern that fails at the end of a long one is tried at each of its parts.
+  let clean = text.replace(/(https?:\/\/[^\s"'?]*)(\?[^\s"']*)?/g, (_, url: string, query?: string) =>
+    query === undefined ? url : `${url}?***`,
+  );
   for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '***');
   return clean;
 }
@@ -83,6 +86,9 @@ function thrown(sent: Answer | undefined): string | undefined {
   return sent?.outcome === 'fault' ? sent.reason : undefined;
 }
 
+/** So much of a reason is shown. */
+const MAX_CHARACTERS = 1_000;
+
 /** The first line, without what names functions and keys, as the end of a sentence. */
 function inShort(message: string): string {
   const [first = ''] = message.split(/[\r\n]/);
@@ -91,6 +97,7 @@ function inShort(message: string): string {
     return 'the service did not reserve the entry, which another job may be keeping; or the quota is used up';
   }
   return (denied ?? first)
+    .slice(0, MAX_CHARACTERS)
     .replace(/^(Failed to (save|restore)|Cache (restore|save) skipped): /, '')
     .replace(/^(\w+ failed|Failed to \w+|Received non-retryable error): /g, '')
     .replace(/[\s.]+$/, '');

@@ -1,6 +1,6 @@
 /** Checks METADATA and WHEEL, the two files in which a wheel says what it is. */
 import { broken } from './broken.ts';
-import { expandTags, normaliseProject, type WheelName } from './filename.ts';
+import { countTags, expandTags, normaliseProject, type WheelName } from './filename.ts';
 import type { Headers } from './headers.ts';
 import { quote } from './quote.ts';
 import { isSameVersion, readVersion, stripSpace } from './version.ts';
@@ -24,8 +24,9 @@ export interface WheelFile extends Finding {
   readonly tags: readonly string[];
 }
 
-/** A Tag line may claim any number of tags; the largest of real ones are below a hundred. */
+/** A Tag line may claim any number of tags; the largest of real ones, and all lines together, are below a hundred. */
 const MOST_TAGS = 10_000;
+const MAX_TAG_LINES = 1_000;
 
 /**
  * Checks that METADATA (core metadata specification) is of the project and version that the filename names. A
@@ -75,6 +76,14 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
 export function checkWheelFile(headers: Headers, name: WheelName): WheelFile {
   const format = formatWarnings(headers.get('wheel-version')?.[0], name);
   const lines = headers.get('tag') ?? [];
+  const counts = lines.map((line) => countTags(stripSpace(line).split('-')));
+  const expanded = counts.reduce((sum, count) => sum + (count > MOST_TAGS ? 1 : count), 0);
+  if (lines.length > MAX_TAG_LINES || expanded > MOST_TAGS) {
+    throw broken(
+      name.filename,
+      `has ${lines.length} Tag lines in its WHEEL file, more than ${MAX_TAG_LINES} or of more than ${MOST_TAGS} tags`,
+    );
+  }
   const tags = [...new Set(lines.flatMap(readTag))];
   const build = headers.get('build')?.[0];
   return { tags, warnings: [...format, ...tagWarnings(tags, name), ...buildWarnings(build, name)] };
@@ -115,8 +124,7 @@ function buildWarnings(build: string | undefined, name: WheelName): string[] {
 function readTag(line: string): string[] {
   const segments = stripSpace(line).split('-');
   if (segments.length !== 3) return [stripSpace(line).toLowerCase()];
-  const count = segments.reduce((product, segment) => product * segment.split('.').length, 1);
-  return count > MOST_TAGS ? [line] : expandTags(segments as [string, string, string]);
+  return countTags(segments) > MOST_TAGS ? [line] : expandTags(segments as [string, string, string]);
 }
 
 function list(tags: ReadonlySet<string>): string {

@@ -9,7 +9,7 @@ interface Clause {
 }
 
 /** PEP 440, "Version specifiers". A `.*` may follow a release alone, and only == and != take one. */
-const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*(.*)$/;
+const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*(.*)$/s;
 const WILDCARD = /^(v?(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*)\.\*$/i;
 
 /**

@@ -36,8 +36,10 @@ const VERSION = new RegExp(
 );
 
 /** What Python counts as white space, which JavaScript's own set differs from in six characters. */
-const WHITE_SPACE = '[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
-const OUTER_SPACE = new RegExp(`^${WHITE_SPACE}+|${WHITE_SPACE}+$`, 'g');
+// biome-ignore lint/suspicious/noControlCharactersInRegex: Python counts them as white space
+const WHITE_SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+/** Of real versions even those with a date and two hashes are below a hundred; Python reads no longer numbers than 4,300 digits. */
+const MAX_LENGTH = 1_000;
 
 const PRE_RELEASE: Readonly<Record<string, string>> = {
   alpha: 'a',
@@ -53,7 +55,7 @@ const PHASES = ['dev', 'a', 'b', 'rc', 'final'];
  * digits: dates and hashes such as `+1e5` are no floats.
  *
  * @param text - may have white space around it, as everywhere in PEP 440
- * @returns undefined when the text is no version
+ * @returns undefined when the text is no version, or one of more than 1,000 characters
  */
 export function readVersion(text: string): Version | undefined {
   const groups = matchVersion(text);
@@ -125,13 +127,17 @@ export function isSameVersion(a: string, b: string, { local }: { readonly local:
 
 /** Takes off what Python's `str.strip` takes off. */
 export function stripSpace(text: string): string {
-  return text.replace(OUTER_SPACE, '');
+  let [start, end] = [0, text.length];
+  while (start < end && WHITE_SPACE.test(text[start]!)) start += 1;
+  while (end > start && WHITE_SPACE.test(text[end - 1]!)) end -= 1;
+  return text.slice(start, end);
 }
 
 type VersionGroups = Readonly<Record<string, string | undefined>>;
 
 function matchVersion(text: string): VersionGroups | undefined {
-  return (VERSION.exec(text) ?? VERSION.exec(stripSpace(text)))?.groups;
+  const stripped = stripSpace(text);
+  return stripped.length > MAX_LENGTH ? undefined : VERSION.exec(stripped)?.groups;
 }
 
 function preLetter(groups: VersionGroups): string | undefined {
