@@ -11,11 +11,14 @@ import { escapeCell } from '../src/actions/summary.ts';
 import { linksOf } from '../src/index-page.ts';
 import { isCommit, isTarget, readWheelKey } from '../src/layout.ts';
 import { checkEntryNames } from '../src/wheel/entry-names.ts';
+import { checkEntryPoints } from '../src/wheel/entry-points.ts';
 import { parseWheelFilename, readWheelFilename, wheelNameFault } from '../src/wheel/filename.ts';
 import { readHeaders } from '../src/wheel/headers.ts';
 import { checkMetadata, checkWheelFile } from '../src/wheel/metadata.ts';
 import { oneLine, quote } from '../src/wheel/quote.ts';
-import { allowsPython } from '../src/wheel/requires-python.ts';
+import { readRecord } from '../src/wheel/record.ts';
+import { isRequirement } from '../src/wheel/requirement.ts';
+import { allowsPython, isSpecifierSet } from '../src/wheel/requires-python.ts';
 import { isSameVersion, orderOf, readVersion, stripSpace } from '../src/wheel/version.ts';
 
 const BYTES = 1024 * 1024;
@@ -65,6 +68,19 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   entryNames: (text) => checkEntryNames([{ name: text } as never], name),
   allowsPython: (text) => allowsPython(text, python),
   allowsPythonClause: (text) => allowsPython(`>${text}`, python),
+  requirement: isRequirement,
+  requirementOfMarkers: (text) => isRequirement(`foo; ${text}`),
+  requirementOfExtras: (text) => isRequirement(`foo[${text.slice(0, 16_000)}`),
+  requirementOfVersions: (text) => isRequirement(`foo ==${text.slice(0, 16_000)}`),
+  requirementOfName: (text) => isRequirement(text.slice(0, 16_000)),
+  requirements: (text) => checkMetadata(readHeaders(`Name: demo\nVersion: 1\n${text}`), name),
+  specifiers: isSpecifierSet,
+  record: (text) => readRecord(text, name),
+  recordOfQuotes: (text) => readRecord(`"${text}`, name),
+  recordOfSizes: (text) => readRecord(text.replaceAll('\n', ',sha256=a,1\n'), name),
+  entryPoints: (text) => checkEntryPoints(text, name),
+  scripts: (text) => checkEntryPoints(`[console_scripts]\n${text}`, name),
+  script: (text) => checkEntryPoints(`[console_scripts]\na = ${text.slice(0, 990)}`, name),
   quote,
   oneLine,
   printable,
@@ -168,6 +184,10 @@ const TEXTS: Readonly<Record<string, string>> = {
   'tags without a field': fill('a.b.c.d.e.f.g-a.b.c.d.e.f.g-a.b.c.d.e.f.g\n'),
   'tags in three sets': `Tag: ${fill('a.').slice(0, 9999)}-${fill('a.').slice(0, 9999)}-${fill('a.').slice(0, 9999)}\n`,
   'a command that is none': `::a ${fill(':: ')}\u2028x`,
+  parentheses: `foo; ${fill('(')}`,
+  'requirements in lines': fill('Requires-Dist: foo>=1\n'),
+  'rows of a RECORD': fill('a,sha256=x,1\n'),
+  'scripts in lines': fill('[console_scripts]\na = b:c\n'),
   'a link that does not end': `<a href="${fill('.whl#')}`,
   'digits and a letter': `1.0+${fill('1')}é`,
 };

@@ -16,17 +16,11 @@ import { indexKey, slotFolder } from './layout.ts';
 import { lookUp, newestListed, type Query, type StoredWheel } from './lookup.ts';
 import { publishIndex } from './publish.ts';
 import { placeInSlot } from './slot.ts';
-import { inspectWheel, type WheelContents } from './wheel/archive.ts';
+import type { WheelContents } from './wheel/archive.ts';
 import { parseWheelFilename } from './wheel/filename.ts';
-import {
-  describeSearch,
-  findWheels,
-  type OpenWheel,
-  onlyWheel,
-  openWheel,
-  type Search,
-} from './wheel/local.ts';
+import { describeSearch, findWheels, onlyWheel, type Search } from './wheel/local.ts';
 import { type NearbyWheel, wheelsNearby } from './wheel/nearby.ts';
+import { type CheckedWheel, readWheel } from './wheel/read-wheel.ts';
 
 /**
  * Stores the wheel at `path`; where there is none because the build was skipped, hands out the stored one.
@@ -37,7 +31,7 @@ export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
   const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
   const path = onlyWheel(search);
-  const checked = path === undefined ? undefined : await check(path, inputs);
+  const checked = path === undefined ? undefined : await check(path, inputs, signal);
   const notes = await readNotes(notedPlace(inputs));
   const verdict = notes.verdicts[inputs.target];
   if (checked === undefined && verdict === 'build') throw await forgotten(inputs, search, signal);
@@ -55,18 +49,10 @@ export async function store(signal: AbortSignal): Promise<void> {
 /** How long the wheel is stored already while its size is being compared with another's. */
 const COMPARISON_MS = 5_000;
 
-/** A wheel that may go into the store. */
-interface CheckedWheel {
-  readonly wheel: OpenWheel;
-  readonly contents: WheelContents;
-}
-
 /** Everything that can be wrong with the wheel comes to light here, before the first request. */
-async function check(path: string, inputs: StoreInputs): Promise<CheckedWheel> {
-  const name = parseWheelFilename(basename(path));
-  const wheel = await openWheel(path);
+async function check(path: string, inputs: StoreInputs, signal: AbortSignal): Promise<CheckedWheel> {
+  const { wheel, contents } = await readWheel(path, parseWheelFilename(basename(path)), signal);
   try {
-    const contents = await inspectWheel(path, name);
     for (const text of contents.warnings) warn(text, 'Unusual wheel');
     checkLeftOver(wheel, await jobBegan(inputs.eventPath), inputs.allowStale);
     await checkVersion(contents.version, inputs, inputs.allowStale);

@@ -1,12 +1,14 @@
 /** What store makes of wheels that are hostile or broken: a sentence, exit 1, and nothing sent; or a warning. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
 import { type Job, startJob } from '../stand-ins/job.ts';
 import { type StepResult, shownText } from '../stand-ins/runner.ts';
 import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
+import { writeZip } from '../wheel/raw-zip.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const UNSEEN = /[\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
@@ -101,4 +103,142 @@ describe('case 51: a text of a wheel that would keep a reader busy for ever', ()
       expect(await job.keys()).toEqual([]);
     },
   );
+});
+
+/** A wheel of these files, of which some may be other than they should be; RECORD lists nothing else than is there. */
+async function wheelWith(job: Job, files: Readonly<Record<string, Uint8Array>>): Promise<void> {
+  await makeWheel(job.dist, W, { files });
+}
+
+/** Changes the bytes of the wheel in the job's folder. */
+async function change(job: Job, edit: (bytes: Buffer) => void): Promise<void> {
+  const path = join(job.dist, W);
+  const bytes = await readFile(path);
+  edit(bytes);
+  await writeFile(path, bytes);
+}
+
+const INFO = 'demo-1.0.dist-info';
+const text = (lines: string) => Buffer.from(lines);
+
+describe('case 48: what pip does not install is refused before anything is sent', () => {
+  test('an entry with another checksum than it says, small or large, stored or deflated', async () => {
+    for (const [bytes, level] of [
+      [100, 0],
+      [100, 6],
+      [3_000_000, 0],
+      [3_000_000, 6],
+    ] as const) {
+      await using job = await startJob(bucket);
+      const content = Buffer.from(Array.from({ length: bytes }, (_, index) => (index * index) % 251));
+      await makeWheel(job.dist, W, { files: { 'demo/data.bin': content }, level });
+      const crc = Buffer.alloc(4);
+      crc.writeUInt32LE(crc32(content));
+      await change(job, (wheel) => {
+        let count = 0;
+        for (let at = wheel.indexOf(crc); at !== -1; at = wheel.indexOf(crc, at)) {
+          wheel[at]! ^= 1;
+          count += 1;
+        }
+        expect(count).toBe(2);
+      });
+      const { errors } = await refused(job);
+      expect(errors[0]).toContain('has a damaged "demo/data.bin" (its checksum differs)');
+    }
+  });
+
+  const points = (lines: string) => ({ [`${INFO}/entry_points.txt`]: text(lines) });
+  const files: Readonly<Record<string, Readonly<Record<string, Uint8Array>>>> = {
+    'an entry_points.txt that is no INI': points('this is no INI\n'),
+    'a line without a value': points('[console_scripts]\ndemo\n'),
+    'a script without a callable': points('[console_scripts]\ndemo = demo\n'),
+    'a script outside of its folder': points('[console_scripts]\n../demo = demo:main\n'),
+    'a script at an absolute path': points('[gui_scripts]\n/usr/bin/demo = demo:main\n'),
+    'entry points in Latin-1': points(''),
+    'a file that is a folder': { 'demo/a': text('x'), 'demo/a/b': text('x') },
+  };
+  test.each(Object.keys(files))('%s', async (kind) => {
+    await using job = await startJob(bucket);
+    const latin = { [`${INFO}/entry_points.txt`]: Buffer.from([0x5b, 0xfc, 0x5d]) };
+    await wheelWith(job, kind.endsWith('Latin-1') ? latin : files[kind]!);
+    expect((await refused(job)).errors[0]).toMatch(/^"demo-1\.0-py3-none-any\.whl" has an? /);
+  });
+
+  test.each(['foo >>= 1', 'foo 1', 'foo; python_version', 'foo[x', 'foo>=1.*', ''])(
+    'Requires-Dist: %s',
+    async (line) => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W, { metadata: [`Requires-Dist: ${line}`] });
+      expect((await refused(job)).errors[0]).toContain(`has the Requires-Dist "${line}" in its METADATA`);
+    },
+  );
+
+  test.each([
+    ['four columns', 'demo/__init__.py,,,x\n'],
+    ['an empty line', '\ndemo/__init__.py,,\n'],
+    ['Latin-1', Buffer.from([0xfc, 0x2c, 0x2c])],
+  ])('a RECORD with %s', async (_kind, record) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, { record });
+    expect((await refused(job)).errors[0]).toMatch(/has a RECORD with|RECORD" that is not UTF-8/);
+  });
+});
+
+describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a warning', () => {
+  const good = `demo/__init__.py,,\n${INFO}/METADATA,,\n${INFO}/WHEEL,,\n${INFO}/RECORD,,\n`;
+  const wrong = 'demo/__init__.py,sha256=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,16';
+  test.each([
+    [
+      'a file that RECORD does not list',
+      good.replace('demo/__init__.py,,\n', ''),
+      'does not list "demo/__init__.py"',
+    ],
+    ['a file that is not there', `demo/x.py,,\n${good}`, 'lists "demo/x.py", which it does not hold'],
+    [
+      'another hash',
+      good.replace('demo/__init__.py,,', wrong),
+      'tells another hash or size of "demo/__init__.py"',
+    ],
+    [
+      'another size',
+      good.replace('demo/__init__.py,,', 'demo/__init__.py,,3'),
+      'tells another hash or size of',
+    ],
+  ])('%s', async (_kind, record, warning) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, { record });
+    const { code, warnings } = await job.step('store');
+    expect({ code, warnings }).toEqual({ code: 0, warnings: [expect.stringContaining(warning)] });
+    expect(warnings[0]).toContain('PyPI refuses it');
+    expect(await job.keys()).toHaveLength(1);
+  });
+
+  test('a zip64 field of the wrong length', async () => {
+    await using job = await startJob(bucket);
+    const data: Record<string, string> = {
+      'demo/__init__.py': 'x = 1\n',
+      [`${INFO}/METADATA`]: 'Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n',
+      [`${INFO}/WHEEL`]: 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
+      [`${INFO}/RECORD`]: good,
+    };
+    const localExtra = Buffer.from('01000800c513000000000000', 'hex');
+    await mkdir(job.dist);
+    await writeZip(
+      join(job.dist, W),
+      Object.entries(data).map(([name, lines]) => ({ name, data: text(lines), localExtra })),
+    );
+    const { code, warnings } = await job.step('store');
+    expect({ code, warnings }).toEqual({
+      code: 0,
+      warnings: [
+        expect.stringMatching(/zip64 field of the wrong length .* pip takes it, uv and PyPI do not/),
+      ],
+    });
+  });
+
+  test('a right one is stored without', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W, { metadata: ["Requires-Dist: foo[x] >=1,<2 ; python_version < '3'"] });
+    expect((await job.step('store')).warnings).toEqual([]);
+  });
 });

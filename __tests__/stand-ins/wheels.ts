@@ -16,6 +16,8 @@ export interface WheelRecipe {
   readonly tags?: readonly string[];
   /** Files besides the dist-info folder. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** RECORD, where it is not to list what is there. */
+  readonly record?: string | Uint8Array;
   /** Level of compression; 0 stores. */
   readonly level?: 0 | 6;
 }
@@ -44,7 +46,8 @@ export function wheelBytes(filename: string, recipe: WheelRecipe = {}): Uint8Arr
       ...tags.map((tag) => `Tag: ${tag}`),
     ]),
   };
-  files[`${info}/RECORD`] = record(files, `${info}/RECORD`);
+  const { record: own } = recipe;
+  files[`${info}/RECORD`] = typeof own === 'string' ? strToU8(own) : (own ?? record(files, `${info}/RECORD`));
   return zipSync(files, { level: recipe.level ?? 6, mtime: new Date('2024-01-01T00:00:00Z') });
 }
 

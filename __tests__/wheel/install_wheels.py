@@ -1,18 +1,24 @@
 """
-Makes wheels that are wrong in one way each, and asks pip to install them: a folder in, {kind: {...}} out.
+Makes wheels that are wrong in one way each, and asks pip and uv to install them: a folder in, {kind: {...}} out.
 
-Each is installed twice, by its path and by its project's name with the folder as the only place to find it.
+pip installs each twice, by its path and by its project's name with the folder as the only place to find it, and uv
+by its path.
 """
 
+import base64
 import contextlib
+import hashlib
 import io
 import json
 import os
 import pathlib
+import struct
+import subprocess
 import sys
 import tempfile
 import warnings
 import zipfile
+import zlib
 
 for name in [name for name in os.environ if name.startswith("PIP_")]:
     del os.environ[name]
@@ -47,6 +53,90 @@ def name(text):
 def extra(*names):
     return entries(first=[(name, "x") for name in names])
 
+
+def with_points(text):
+    return entries(last=[("foo-1.0.dist-info/entry_points.txt", text)])
+
+
+def row(name, text, digest="sha256", size=None):
+    value = base64.urlsafe_b64encode(hashlib.new(digest, text.encode()).digest()).decode().rstrip("=")
+    return f"{name},{digest}={value},{len(text) if size is None else size}\n"
+
+
+INIT = row("foo/__init__.py", "x = 1\n")
+REST = row("foo-1.0.dist-info/METADATA", METADATA) + row("foo-1.0.dist-info/WHEEL", WHEEL) + "foo-1.0.dist-info/RECORD,,\n"
+RECORDS = {
+    "good": INIT + REST,
+    "in CRLF": (INIT + REST).replace("\n", "\r\n"),
+    "four columns in a row": "foo/__init__.py,,,x\n" + REST,
+    "four columns throughout": (INIT + REST).replace("\n", ",x\n"),
+    "two columns": "foo/__init__.py,\n" + REST,
+    "one column": "foo/__init__.py\n" + REST,
+    "an empty line": INIT + "\n" + REST,
+    "an empty line at its end": INIT + REST + "\n",
+    "a byte order mark": "\ufeff" + INIT + REST,
+    "in latin-1": (INIT + REST).encode() + b"\xfc,,\n",
+    "an open quote": INIT + REST + '"foo',
+    "quotes": '"foo/__init__.py"' + INIT[15:] + REST,
+    "a quote within": INIT + REST + 'a"b,,\n',
+    "text behind a quote": INIT + REST + '"a"b,,\n',
+    "a field of 200,000 characters": INIT + REST + "x" * 200_000 + ",,\n",
+    "without a file": REST,
+    "with a file too many": INIT + REST + "foo/b.py,,\n",
+    "a file twice": INIT + INIT + REST,
+    "another hash": row("foo/__init__.py", "x = 2\n") + REST,
+    "another size": row("foo/__init__.py", "x = 1\n", size=7) + REST,
+    "a size that is no number": row("foo/__init__.py", "x = 1\n", size="six") + REST,
+    "MD5": row("foo/__init__.py", "x = 1\n", "md5") + REST,
+    "padding": row("foo/__init__.py", "x = 1\n").replace(",6", "=,6") + REST,
+}
+SCRIPTS = "[console_scripts]\n"
+ENTRY_POINTS = {
+    "good": SCRIPTS + "a = foo:x\nb=foo.bar:x.y [z]\n\n# c\n[gui_scripts]\nc = foo:x\n[other]\nd = foo\n",
+    "empty": "",
+    "no section": "a = foo:x\n",
+    "no INI": "this is no INI\n",
+    "no INI in a section": SCRIPTS + "this is no INI\n",
+    "no INI in another section": "[other]\nthis is no INI\n",
+    "an open section": "[console_scripts\na = foo:x\n",
+    "a comment with a semicolon": SCRIPTS + "; comment\na = foo:x\n",
+    "a colon for the sign": SCRIPTS + "a: foo:x\n",
+    "a folded value": SCRIPTS + "a =\n  foo:x\n",
+    "a section twice": SCRIPTS + "a = foo:x\n" + SCRIPTS + "b = foo:x\n",
+    "a name twice": SCRIPTS + "a = foo:x\na = foo:x\n",
+    "in latin-1": SCRIPTS.encode() + b"\xfc = foo:x\n",
+    "a byte order mark": "\ufeff" + SCRIPTS + "a = foo:x\n",
+    "no callable": SCRIPTS + "a = foo\n",
+    "no callable of a window": "[gui_scripts]\na = foo\n",
+    "no callable but extras": SCRIPTS + "a = foo [x]\n",
+    "an empty callable": SCRIPTS + "a = foo:\n",
+    "two colons": SCRIPTS + "a = foo:x:y\n",
+    "nothing": SCRIPTS + "a =\n",
+    "a dash in the module": SCRIPTS + "a = foo-bar:x\n",
+    "a dash in the callable": SCRIPTS + "a = foo:x-y\n",
+    "spaces at the colon": SCRIPTS + "a = foo : x\n",
+    "an open bracket": SCRIPTS + "a = foo:x [y\n",
+    "a relative module": SCRIPTS + "a = .foo:x\n",
+    "a space in the name": SCRIPTS + "a b = foo:x\n",
+    "a bracket in the name": SCRIPTS + "a[b] = foo:x\n",
+    "a script that climbs": SCRIPTS + "../a = foo:x\n",
+    "a script that climbs from within": SCRIPTS + "a/../../b = foo:x\n",
+    "a script that climbs by a backslash": SCRIPTS + "..\\a = foo:x\n",
+    "a script of a drive": SCRIPTS + "C:a = foo:x\n",
+    "a script ..": SCRIPTS + ".. = foo:x\n",
+    "a script .": SCRIPTS + ". = foo:x\n",
+    "a window that climbs": "[gui_scripts]\n../a = foo:x\n",
+    "another group that climbs": "[other]\n../a = foo\n",
+}
+REQUIREMENTS = [
+    *["bar>=1", "bar (>=1)", "bar[x,y]>=1,<2; python_version<'3'", "bar>=1,", "foo >>= 1", "foo>=1.x", "foo 1"],
+    *["foo>=1 <2", "foo~=1", "foo>=1.*", "foo==1.*", "foo>=1+x", "foo===x y", "", "foo; python_version", "foo[x"],
+    *["foo; python_version>'3' and", "foo; bogus=='3'", "foo@", "foo @ x y", "_foo", "foo-", "foo[]", "foo ()"],
+    *["foo; (python_version>'3'", "foo; os_name notin 'x'", "foo; os_name not in 'x'", "foo==1.0..0", "f\xfc"],
+    *["foo; (os.name=='x' or (extra=='y'))", "foo; 'x' in os_name", "foo==1.0.post-1.dev_2+a.b", "foo===x;y"],
+    "foo; " + "(" * 500 + "os_name=='x'" + ")" * 500,
+]
+PYTHONS = [">=3", ">=3.x", "", "3", "==3.*", "latest", ">=3;"]
 
 KINDS = {
     "good": entries(),
@@ -114,6 +204,21 @@ KINDS = {
     "an entry with a backslash": extra("foo\\a.py"),
     "an entry with a climbing backslash": extra("..\\evil.py"),
     "an entry with a drive": extra("C:/evil.py"),
+    **{f"RECORD: {kind}": entries(record=rows) for kind, rows in RECORDS.items()},
+    **{f"entry points: {kind}": with_points(text) for kind, text in ENTRY_POINTS.items()},
+    **{f"Requires-Dist: {text[:40]}": entries(metadata=f"{METADATA}Requires-Dist: {text}\n") for text in REQUIREMENTS},
+    **{f"Requires-Python: {text}": entries(metadata=f"{METADATA}Requires-Python: {text}\n") for text in PYTHONS},
+    "a file that is a folder": extra("demo/a", "demo/a/b"),
+    "a folder that is a file": extra("demo/a/b", "demo/a"),
+    "a file that is a folder of data": extra("demo/a", "foo-1.0.data/purelib/demo/a/b"),
+    "a file that is a folder by a dot": extra("demo/./a", "demo//a/b"),
+    "a file beside the entry of a folder": extra("demo/a/", "demo/a"),
+    "a file of another case than a folder": extra("demo/A", "demo/a/b"),
+    "a file twice by a dot": extra("foo/./a.py", "foo/a.py"),
+    "a file twice by two slashes": extra("foo//a.py", "foo/a.py"),
+    "a name of 256 bytes": extra("foo/" + "x" * 256),
+    "a name of 255 bytes": extra("foo/" + "x" * 255),
+    "a path of 5,000 bytes": extra("foo/" * 1250 + "x"),
     "an entry in UTF-8": extra("foo/\xfc\u540d.py"),
 }
 FILES = {
@@ -128,9 +233,35 @@ BYTES = {
     "bytes before": lambda whole: b"#!/bin/sh\n" + whole,
     "a cut comment": lambda whole: whole[:-2] + b"\x05\x00",
     "another count of entries": lambda whole: whole[:-12] + b"\x01\x00" + whole[-10:],
+    "a zip64 field of the wrong length": lambda whole: stale_zip64(whole),
+    "an entry with another checksum": lambda whole: whole.replace(crc(b"x = 1\n"), crc(b"x = 2\n")),
+    "an entry with another size": lambda whole: resize(whole, 5),
+    "an entry with a size that is too large": lambda whole: resize(whole, 7),
+    "an entry with damaged data": lambda whole: whole.replace(b"\xabP\xb0U0\xe4\x02\x00", b"\xabP\xb0U1\xe4\x02\x00"),
     "an encrypted entry": lambda whole: encrypt(whole),
     "an entry of an unknown compression": lambda whole: recompress(whole, 98),
 }
+
+
+def crc(data):
+    return zlib.crc32(data).to_bytes(4, "little")
+
+
+def resize(whole, size):
+    sizes = (8).to_bytes(4, "little") + (6).to_bytes(4, "little")
+    assert whole.count(crc(b"x = 1\n") + sizes) == 2
+    return whole.replace(crc(b"x = 1\n") + sizes, crc(b"x = 1\n") + sizes[:4] + size.to_bytes(4, "little"))
+
+
+def stale_zip64(whole):
+    """As `wheel tags` rewrote archives above 4 GiB before wheel 0.48: with fields of the old directory."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(written, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            entry.extra = struct.pack("<HHQ", 1, 8, entry.header_offset)
+            new.writestr(entry, data)
+    return written.getvalue()
 
 
 def encrypt(whole):
@@ -164,9 +295,22 @@ def install(*what):
     return status == 0
 
 
+def install_by_uv(path):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("UV_")}
+    with tempfile.TemporaryDirectory() as into:
+        asked = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-config", "--no-deps", "--no-index"]
+        asked += ["--offline", "--no-cache", "--python", sys.executable, "--target", into, path]
+        return subprocess.run(asked, env=env, capture_output=True).returncode == 0
+
+
 def ask(path):
     project = os.path.basename(path).split("-")[0]
-    return {"path": path, "byPath": install(path), "byName": install("--find-links", os.path.dirname(path), project)}
+    return {
+        "path": path,
+        "byPath": install(path),
+        "byName": install("--find-links", os.path.dirname(path), project),
+        "byUv": install_by_uv(path),
+    }
 
 
 root = json.load(sys.stdin)

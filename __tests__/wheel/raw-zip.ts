@@ -14,6 +14,8 @@ export interface RawEntry {
   readonly crc?: number;
   /** Bytes of zeros behind `data` that belong to it, and cost no disk. */
   readonly hole?: number;
+  /** An extra field of the local header. */
+  readonly localExtra?: Buffer;
   /** What the local header says instead. */
   readonly local?: { readonly name?: string; readonly crc?: number; readonly compressedSize?: number };
   /** What the directory says instead of where the local header is. */
@@ -47,7 +49,7 @@ export async function writeZip(
 function local(entry: RawEntry, zip64: boolean): Buffer {
   const { compressedSize, size, crc } = figures(entry);
   const name = Buffer.from(entry.local?.name ?? entry.name);
-  const extra = zip64 ? field(size, compressedSize) : Buffer.alloc(0);
+  const extra = entry.localExtra ?? (zip64 ? field(size, compressedSize) : Buffer.alloc(0));
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
   header.writeUInt16LE(entry.flags ?? 0, 6);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import type { Inventory } from '../../src/wheel/largest.ts';
+import { readWheel } from '../../src/wheel/read-wheel.ts';
 import { askPython, toolsPython } from '../stand-ins/python.ts';
 import { describeBrokenWheels } from './broken-wheels.ts';
 import { realWheels } from './real-wheels.ts';
@@ -101,6 +102,21 @@ describe('real wheels', () => {
     expect(paths.length).toBeGreaterThanOrEqual(43);
     expect(Math.max(...sizes)).toBeGreaterThan(100e6);
   });
+
+  test(
+    'cases 48, 49: are read whole without a warning, each file with the hash of its RECORD',
+    async () => {
+      const found: Record<string, unknown> = {};
+      for (const path of paths) {
+        const name = parseWheelFilename(basename(path));
+        const { wheel, contents } = await readWheel(path, name, new AbortController().signal);
+        await wheel.file.close();
+        if (contents.warnings.length > 0) found[basename(path)] = contents.warnings;
+      }
+      expect(found).toEqual({});
+    },
+    5 * MINUTES,
+  );
 
   test('are of every kind that has a filename, tag or folder of its own', () => {
     const names = paths.map((path) => parseWheelFilename(basename(path)));

@@ -1,15 +1,18 @@
 /** Checks a wheel file against its filename and reads what it says of itself. */
 import { isUtf8 } from 'node:buffer';
+import { type FileHandle, open } from 'node:fs/promises';
 import { broken } from './broken.ts';
 import { COMPRESSIONS } from './compression.ts';
 import { findDistInfo } from './dist-info.ts';
 import { checkEntryNames } from './entry-names.ts';
+import { checkEntryPoints } from './entry-points.ts';
 import type { WheelName } from './filename.ts';
-import { type Headers, readHeaders } from './headers.ts';
+import { readHeaders } from './headers.ts';
 import { type Inventory, takeInventory } from './largest.ts';
 import { checkMetadata, checkWheelFile, type Finding } from './metadata.ts';
 import { quote } from './quote.ts';
-import { type Archive, withArchive } from './zip.ts';
+import { type RecordRows, readRecord } from './record.ts';
+import { type Archive, readArchive, type ZipEntry } from './zip.ts';
 
 /** What a wheel's dist-info folder says, and what it holds. */
 export interface WheelContents {
@@ -30,40 +33,61 @@ const MOST_BYTES = 16 * 1024 * 1024;
 /** So many of the largest files are named. */
 const MOST_NAMED = 10;
 
+/** A wheel's contents, and the check of its entries' data that is still to be done. */
+export interface Inspection {
+  readonly contents: WheelContents;
+  readonly archive: Archive;
+  readonly record: RecordRows;
+}
+
+/**
+ * Checks a wheel file like {@link inspectFile}.
+ *
+ * @param path - of the file, absolute or relative to the process's folder
+ */
+export async function inspectWheel(path: string, name: WheelName): Promise<WheelContents> {
+  const file = await open(path);
+  try {
+    return (await inspectFile(file, name)).contents;
+  } finally {
+    await file.close();
+  }
+}
+
 /**
  * Checks a wheel file (binary distribution format, "File contents" and "The .dist-info directory"; core metadata
  * specification) as pip does before it installs one, and that it is the wheel that its filename promises. Only
- * the zip's directory, the entries' headers and three files of the dist-info folder are read.
+ * the zip's directory, the entries' headers and a few files of the dist-info folder are read.
  *
- * @param path - of the file, absolute or relative to the process's folder
+ * @param file - stays open
  * @param name - what its filename says
  * @throws WheelStoreError when it is no readable zip, or pip would not install it, or it is another wheel
  */
-export async function inspectWheel(path: string, name: WheelName): Promise<WheelContents> {
-  return withArchive(path, name.filename, async (archive) => {
-    const warnings = [...oddities(archive, name), ...checkEntryNames(archive.entries, name)];
-    const distInfo = findDistInfo(archive.entries, name);
-    const headers = async (file: string): Promise<Headers> => {
-      const entry = distInfo.entry(file);
-      const content = await archive.read(entry, MOST_BYTES);
-      if (!isUtf8(content)) throw broken(name.filename, `has a ${quote(entry.name)} that is not UTF-8`);
-      return readHeaders(content.toString('utf8'));
-    };
-    const metadata = checkMetadata(await headers('METADATA'), name);
-    const wheel = checkWheelFile(await headers('WHEEL'), name);
-    const record = distInfo.entry('RECORD');
-    if (record.size <= MOST_BYTES) await archive.read(record, MOST_BYTES);
-    const { project, version, requiresPython } = metadata;
-    const found: Finding[] = [distInfo, metadata, wheel];
-    return {
-      project,
-      version,
-      requiresPython,
-      tags: wheel.tags,
-      inventory: takeInventory(archive.entries, MOST_NAMED),
-      warnings: [...warnings, ...found.flatMap((finding) => finding.warnings)],
-    };
-  });
+export async function inspectFile(file: FileHandle, name: WheelName): Promise<Inspection> {
+  const archive = await readArchive(file, name.filename);
+  const warnings = [...oddities(archive, name), ...checkEntryNames(archive.entries, name)];
+  const distInfo = findDistInfo(archive.entries, name);
+  const text = async (entry: ZipEntry): Promise<string> => {
+    const content = await archive.read(entry, MOST_BYTES);
+    if (!isUtf8(content)) throw broken(name.filename, `has a ${quote(entry.name)} that is not UTF-8`);
+    return content.toString('utf8');
+  };
+  const metadata = checkMetadata(readHeaders(await text(distInfo.entry('METADATA'))), name);
+  const wheel = checkWheelFile(readHeaders(await text(distInfo.entry('WHEEL'))), name);
+  const points = distInfo.find('entry_points.txt');
+  const scripts = checkEntryPoints(points === undefined ? '' : await text(points), name);
+  const record = readRecord(await text(distInfo.entry('RECORD')), name);
+  const { project, version, requiresPython } = metadata;
+  const found: Finding[] = [distInfo, metadata, wheel, scripts, record];
+  const contents = {
+    project,
+    version,
+    requiresPython,
+    tags: wheel.tags,
+    inventory: takeInventory(archive.entries, MOST_NAMED),
+    warnings: [...warnings, ...found.flatMap((finding) => finding.warnings)],
+  };
+  return { contents, archive, record };
 }
 
 /** What pip's own zip reader takes, and other tools and PyPI do not. */
@@ -73,6 +97,12 @@ function oddities({ entries, around }: Archive, { filename }: WheelName): string
   if (before > 0 || after > 0) {
     warnings.push(
       `${quote(filename)} holds ${before} bytes before and ${after} bytes after its zip archive: pip takes it, uv and PyPI do not.`,
+    );
+  }
+  const faulty = entries.find(({ hasFaultyZip64 }) => hasFaultyZip64);
+  if (faulty !== undefined) {
+    warnings.push(
+      `${quote(filename)} has a zip64 field of the wrong length at ${quote(faulty.name)}, as wheel tags writes before wheel 0.48: pip takes it, uv and PyPI do not.`,
     );
   }
   const newer = entries.find(({ method }) => COMPRESSIONS.get(method) === 'zstd');

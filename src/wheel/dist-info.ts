@@ -12,6 +12,8 @@ export interface DistInfo {
    * @throws WheelStoreError when it holds no such file
    */
   entry(file: string): ZipEntry;
+  /** Like {@link entry}, with undefined when it holds no such file. */
+  find(file: string): ZipEntry | undefined;
 }
 
 const SUFFIX = '.dist-info';
@@ -40,15 +42,17 @@ export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): Dis
       `has the folder ${quote(folder)}, which is another project's than ${quote(project)}`,
     );
   }
+  // Python's zipfile, and so pip, reads the last one of a name.
+  const find = (file: string) => entries.findLast((entry) => entry.name === `${folder}/${file}`);
   return {
     warnings: isNamed(folder, project, version)
       ? []
       : [
           `${quote(filename)} has the folder ${quote(folder)}, where its name stands for ${quote(`${project}-${version}${SUFFIX}`)}.`,
         ],
+    find,
     entry(file) {
-      // Python's zipfile, and so pip, reads the last one of a name.
-      const found = entries.findLast((entry) => entry.name === `${folder}/${file}`);
+      const found = find(file);
       if (found === undefined) throw broken(filename, `has no ${file} in its folder ${quote(folder)}`);
       return found;
     },

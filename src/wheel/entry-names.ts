@@ -4,6 +4,9 @@ import type { WheelName } from './filename.ts';
 import { quote } from './quote.ts';
 import type { ZipEntry } from './zip.ts';
 
+const MAX_PATH_BYTES = 4_000;
+const MAX_SEGMENT_BYTES = 255;
+
 /** Binary distribution format, "The .data directory". */
 const SCHEMES = new Set(['purelib', 'platlib', 'headers', 'scripts', 'data']);
 
@@ -16,24 +19,37 @@ const SCHEMES = new Set(['purelib', 'platlib', 'headers', 'scripts', 'data']);
  */
 export function checkEntryNames(entries: readonly ZipEntry[], { filename }: WheelName): string[] {
   for (const { name } of entries) {
-    if (escapes(name)) throw broken(filename, `has an entry ${quote(name)} that leads out of its folder`);
-    const wrong = dataFault(name);
+    if (leavesFolder(name))
+      throw broken(filename, `has an entry ${quote(name)} that leads out of its folder`);
+    const wrong = dataFault(name) ?? lengthFault(name);
     if (wrong !== undefined) throw broken(filename, `has an entry ${quote(name)} ${wrong}`);
   }
+  const both = fileAndFolder(entries);
+  if (both !== undefined) throw broken(filename, `has an entry ${quote(both)} that is a file and a folder`);
   const twice = firstTwice(entries.map(({ name }) => name));
+  const files = new Set(entries.map(({ name }) => name));
+  const folder = entries.find(({ name }) => name.endsWith('/') && files.has(name.slice(0, -1)));
   const backslash = entries.find(({ name }) => name.includes('\\'));
   return [
     ...(twice === undefined
       ? []
       : [`${quote(filename)} holds ${quote(twice)} twice: pip takes the last one, uv and PyPI neither.`]),
+    ...(folder === undefined
+      ? []
+      : [
+          `${quote(filename)} holds ${quote(folder.name)} as a file and as a folder: pip takes the file, uv neither.`,
+        ]),
     ...(backslash === undefined
       ? []
       : [`${quote(filename)} holds ${quote(backslash.name)}: its backslash is a folder on Windows alone.`]),
   ];
 }
 
-/** A backslash and a drive letter mean something on Windows alone, and a wheel is built where it is not used. */
-function escapes(name: string): boolean {
+/**
+ * Whether a name leads out of the folder that it is relative to, on any system. A backslash and a drive letter mean
+ * something on Windows alone, and a wheel is built where it is not used.
+ */
+export function leavesFolder(name: string): boolean {
   const path = name.replaceAll('\\', '/');
   return path.startsWith('/') || /^[A-Za-z]:/.test(path) || path.includes('\0') || climbs(path.split('/'));
 }
@@ -58,6 +74,37 @@ function dataFault(name: string): string | undefined {
   if (rest.length === 0) return 'that lies in no folder of the installation';
   if (!SCHEMES.has(scheme)) return `in a folder that is none of ${[...SCHEMES].join(', ')}`;
   return climbs(rest) ? 'that leads out of its folder' : undefined;
+}
+
+/** What Linux opens at most (`PATH_MAX`, `NAME_MAX`); macOS and Windows take less. */
+function lengthFault(name: string): string | undefined {
+  if (Buffer.byteLength(name) > MAX_PATH_BYTES) return `whose name is longer than ${MAX_PATH_BYTES} bytes`;
+  return name.split('/').some((segment) => Buffer.byteLength(segment) > MAX_SEGMENT_BYTES)
+    ? `with a name of more than ${MAX_SEGMENT_BYTES} bytes in it`
+    : undefined;
+}
+
+/** The first file that lies in another file, by where pip puts them in a virtual environment. */
+function fileAndFolder(entries: readonly ZipEntry[]): string | undefined {
+  const files = entries.filter(({ name }) => !name.endsWith('/'));
+  const paths = new Map(files.map(({ name }) => [installedPath(name), name]));
+  for (const path of paths.keys()) {
+    for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const file = paths.get(path.slice(0, end));
+      if (file !== undefined) return file;
+    }
+  }
+  return undefined;
+}
+
+function installedPath(name: string): string {
+  const segments: string[] = [];
+  for (const segment of name.split('/')) {
+    if (segment === '..') segments.pop();
+    else if (segment !== '' && segment !== '.') segments.push(segment);
+  }
+  const isInRoot = segments[0]!.endsWith('.data') && (segments[1] === 'purelib' || segments[1] === 'platlib');
+  return segments.slice(isInRoot ? 2 : 0).join('/');
 }
 
 function firstTwice(names: readonly string[]): string | undefined {

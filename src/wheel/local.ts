@@ -265,24 +265,39 @@ function listed(names: readonly string[], show: (name: string) => string): strin
   return shown.join(', ') + more;
 }
 
+/** Is told the bytes of a file in their order; they may be overwritten once it is done. */
+export type Listener = (bytes: Buffer) => Promise<void>;
+
 /**
  * Opens a wheel and reads it once from end to end.
  *
+ * @param examine - looks into the open file first, and names who listens to its bytes
  * @throws WheelStoreError when it cannot be read or changes meanwhile
+ * @throws the signal's reason when it aborts
  */
-export async function openWheel(path: string): Promise<OpenWheel> {
+export async function openWheel(
+  path: string,
+  signal?: AbortSignal,
+  examine?: (file: FileHandle) => Promise<Listener>,
+): Promise<OpenWheel> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw unreadable(path, error);
   });
   try {
     const before = await file.stat({ bigint: true });
-    const { sha256, size } = await hashFile(file);
     const confirmUnchanged = async () => {
       const now = await file.stat({ bigint: true }).catch((error: unknown) => {
         throw explainRead(error, path);
       });
       if (!isSame(before, now)) throw changed(path);
     };
+    const read = async () => hashFile(file, await examine?.(file), signal);
+    const { sha256, size } = await read().catch(async (error: unknown) => {
+      // What is still being written looks damaged.
+      signal?.throwIfAborted();
+      await confirmUnchanged();
+      throw error;
+    });
     await confirmUnchanged();
     const [modified, placed] = [Number(before.mtimeMs), Number(before.ctimeMs)];
     return { path, filename: basename(path), file, size, sha256, modified, placed, confirmUnchanged };
@@ -295,16 +310,25 @@ export async function openWheel(path: string): Promise<OpenWheel> {
 /**
  * Hashes an open file from its beginning.
  *
+ * @param listen - is told the same bytes, at the same time
  * @returns lower-case hex SHA-256, and the size in bytes
  */
-export async function hashFile(file: FileHandle): Promise<{ sha256: string; size: number }> {
+export async function hashFile(
+  file: FileHandle,
+  listen?: Listener,
+  signal?: AbortSignal,
+): Promise<{ sha256: string; size: number }> {
   const hash = createHash('sha256');
   const buffer = Buffer.allocUnsafe(READ_BYTES);
   let size = 0;
   for (;;) {
+    signal?.throwIfAborted();
     const { bytesRead } = await file.read(buffer, 0, buffer.length, size);
     if (bytesRead === 0) return { sha256: hash.digest('hex'), size };
-    hash.update(buffer.subarray(0, bytesRead));
+    const bytes = buffer.subarray(0, bytesRead);
+    const heard = listen?.(bytes);
+    hash.update(bytes);
+    await heard;
     size += bytesRead;
   }
 }

@@ -3,6 +3,8 @@ import { broken } from './broken.ts';
 import { countTags, expandTags, normaliseProject, type WheelName } from './filename.ts';
 import type { Headers } from './headers.ts';
 import { quote } from './quote.ts';
+import { isRequirement } from './requirement.ts';
+import { isSpecifierSet } from './requires-python.ts';
 import { isSameVersion, readVersion, stripSpace } from './version.ts';
 
 /** What pip takes and a reader should know all the same. */
@@ -27,12 +29,13 @@ export interface WheelFile extends Finding {
 /** A Tag line may claim any number of tags; the largest of real ones, and all lines together, are below a hundred. */
 const MOST_TAGS = 10_000;
 const MAX_TAG_LINES = 1_000;
+const MAX_REQUIREMENTS = 10_000;
 
 /**
  * Checks that METADATA (core metadata specification) is of the project and version that the filename names. A
  * local part that differs only warns: pip installs such a wheel by its path or URL, though not by its name.
  *
- * @throws WheelStoreError when it is of another project or version
+ * @throws WheelStoreError when it is of another project or version, or pip cannot read what it requires
  */
 export function checkMetadata(headers: Headers, name: WheelName): Metadata {
   const { filename } = name;
@@ -55,16 +58,40 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
       `is of the version ${quote(version)} by its METADATA, where its name stands for ${quote(name.version)}`,
     );
   }
+  checkRequirements(headers.get('requires-dist') ?? [], name);
+  const requiresPython = headers.get('requires-python')?.[0];
   return {
     project,
     version: stripSpace(version),
-    requiresPython: headers.get('requires-python')?.[0],
-    warnings: isSameVersion(version, name.version, { local: true })
-      ? []
-      : [
-          `${quote(filename)} has the version ${quote(version)} in its METADATA: pip installs it by its path or URL, but not by its name.`,
-        ],
+    requiresPython,
+    warnings: [
+      ...(isSameVersion(version, name.version, { local: true })
+        ? []
+        : [
+            `${quote(filename)} has the version ${quote(version)} in its METADATA: pip installs it by its path or URL, but not by its name.`,
+          ]),
+      ...(requiresPython === undefined || isSpecifierSet(requiresPython)
+        ? []
+        : [
+            `${quote(filename)} has the Requires-Python ${quote(requiresPython)} in its METADATA, which is none: pip pays no attention to it, uv and PyPI refuse it.`,
+          ]),
+    ],
   };
+}
+
+function checkRequirements(requirements: readonly string[], { filename }: WheelName): void {
+  if (requirements.length > MAX_REQUIREMENTS) {
+    throw broken(
+      filename,
+      `has ${requirements.length} Requires-Dist in its METADATA, more than ${MAX_REQUIREMENTS}`,
+    );
+  }
+  const wrong = requirements.find((requirement) => !isRequirement(stripSpace(requirement)));
+  if (wrong === undefined) return;
+  throw broken(
+    filename,
+    `has the Requires-Dist ${quote(wrong)} in its METADATA, which is no requirement (PEP 508)`,
+  );
 }
 
 /**
@@ -97,6 +124,11 @@ function formatWarnings(text: string | undefined, { filename }: WheelName): stri
   }
   const [major, minor = 0] = numbers.map(Number) as [number, number?];
   if (major > 1) throw broken(filename, `has the Wheel-Version ${quote(text)}, and installers know 1.0`);
+  if (numbers.length === 1) {
+    return [
+      `${quote(filename)} has the Wheel-Version ${quote(text)} and not 1.0: pip takes it, uv does not.`,
+    ];
+  }
   return major === 1 && minor > 0
     ? [`${quote(filename)} has the Wheel-Version ${quote(text)}, which is newer than installers know.`]
     : [];

@@ -30,6 +30,15 @@ export function allowsPython(requiresPython: string | undefined, interpreter: In
   );
 }
 
+/** Whether a text is a set of specifiers that packaging reads, such as `>=3.9,<4`; an empty one is. */
+export function isSpecifierSet(text: string): boolean {
+  return text
+    .split(',')
+    .map(stripSpace)
+    .filter(Boolean)
+    .every((clause) => readClause(clause) !== undefined);
+}
+
 function readClause(text: string): Clause | undefined {
   const [, operator, version] = CLAUSE.exec(text) ?? [];
   if (operator === undefined || version === undefined) return undefined;

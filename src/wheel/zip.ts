@@ -1,6 +1,7 @@
 /** Reads the directory of a zip archive and single entries of it, never the archive as a whole. */
 import { isUtf8 } from 'node:buffer';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
 import { BlockReader } from './block-reader.ts';
@@ -20,6 +21,8 @@ export interface ZipEntry {
   /** Where its data begins, from the beginning of the archive. */
   readonly dataStart: number;
   readonly headerStart: number;
+  /** Whether a zip64 field has another length than belongs to it (APPNOTE 4.5.3). */
+  readonly hasFaultyZip64: boolean;
 }
 
 /** A zip archive that is open for reading. */
@@ -45,32 +48,33 @@ const UTF8_FLAG = 0x800;
 /** Sizes and CRC stand behind the data and not in the local header. */
 const DESCRIPTOR_FLAG = 0x8;
 const ZIP64_MARK = 0xffffffff;
+/** The largest of real wheels have some 50,000 entries. */
+const MAX_ENTRIES = 1_000_000;
+const MAX_DIRECTORY_BYTES = 256 * 1024 * 1024;
 
 /**
- * Opens a zip archive, checks all of its directory, and lends it to `use` (PKWARE APPNOTE). Every entry's data
- * lies inside of the file, before the directory, over no other entry's, behind a local header of the same name.
+ * Reads the directory of a zip archive and checks all of it (PKWARE APPNOTE). Every entry's data lies inside of the
+ * file, before the directory, over no other entry's, behind a local header of the same name.
  *
+ * @param file - stays open, and is read for as long as the archive is
  * @param filename - for error messages
  * @throws WheelStoreError when the archive is damaged or cut off
  */
-export async function withArchive<Result>(
-  path: string,
-  filename: string,
-  use: (archive: Archive) => Promise<Result>,
-): Promise<Result> {
-  const file = await open(path);
-  try {
-    const end = await findZipEnd(file, (await file.stat()).size, filename);
-    const entries = await readDirectory(new BlockReader(file, end.shift), end, filename);
-    checkPlaces(entries, end, filename);
-    return await use({
-      entries,
-      around: { before: end.shift, after: end.trailing },
-      read: (entry, most) => readEntry(file, end.shift, entry, most, filename),
-    });
-  } finally {
-    await file.close();
+export async function readArchive(file: FileHandle, filename: string): Promise<Archive> {
+  const end = await findZipEnd(file, (await file.stat()).size, filename);
+  if (end.entries > MAX_ENTRIES || end.directory.end - end.directory.start > MAX_DIRECTORY_BYTES) {
+    throw broken(
+      filename,
+      `has ${end.entries} entries in a directory of ${end.directory.end - end.directory.start} bytes, more than ${MAX_ENTRIES} entries or ${MAX_DIRECTORY_BYTES} bytes`,
+    );
   }
+  const entries = await readDirectory(new BlockReader(file, end.shift), end, filename);
+  checkPlaces(entries, end, filename);
+  return {
+    entries,
+    around: { before: end.shift, after: end.trailing },
+    read: (entry, most) => readEntry(file, end.shift, entry, most, filename),
+  };
 }
 
 async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string): Promise<ZipEntry[]> {
@@ -87,11 +91,11 @@ async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string)
     false,
   );
   // Read to its end before the local headers are: each of the two passes reads forwards.
-  const raw: yauzl.Entry[] = [];
+  const raw: { readonly entry: yauzl.Entry; readonly position: number }[] = [];
   let bytes = 0;
   try {
     for await (const entry of zip.eachEntry()) {
-      raw.push(entry);
+      raw.push({ entry, position: start - end.shift + bytes });
       bytes += 46 + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength;
     }
   } catch (error) {
@@ -101,11 +105,40 @@ async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string)
     throw broken(filename, `has a damaged directory (it takes ${stop - start} bytes, its entries ${bytes})`);
   }
   const entries: ZipEntry[] = [];
-  for (const entry of raw) entries.push(await readHeader(zip, entry, filename));
+  for (const { entry, position } of raw) {
+    const { header, ...read } = await readHeader(zip, entry, filename);
+    const isFaulty = hasFaultyField(header) || (await hasFaultyRecord(reader, entry, position));
+    entries.push({ ...read, hasFaultyZip64: isFaulty });
+  }
   return entries;
 }
 
-async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: string): Promise<ZipEntry> {
+/** In a local header both sizes are in the field, if one is. */
+function hasFaultyField({ extraField, compressedSize, uncompressedSize }: yauzl.LocalFileHeader): boolean {
+  if (extraField.length === 0) return false;
+  const isMarked = compressedSize === ZIP64_MARK || uncompressedSize === ZIP64_MARK;
+  return zip64Lengths(yauzl.parseExtraFields(extraField)).some((length) => length !== (isMarked ? 16 : 0));
+}
+
+/** In the directory the field holds what is marked as being in it, and nothing else. */
+async function hasFaultyRecord(reader: BlockReader, entry: yauzl.Entry, position: number): Promise<boolean> {
+  const [length, ...more] = zip64Lengths(entry.extraFields);
+  if (length === undefined) return false;
+  const record = Buffer.alloc(46);
+  await promisify(reader.read.bind(reader))(record, 0, record.length, position);
+  const marks = [20, 24, 42].filter((offset) => record.readUInt32LE(offset) === ZIP64_MARK).length;
+  const disk = record.readUInt16LE(34) === 0xffff ? 4 : 0;
+  return more.length > 0 || length !== marks * 8 + disk;
+}
+
+function zip64Lengths(fields: readonly yauzl.ExtraField[]): number[] {
+  return fields.filter(({ id }) => id === 1).map(({ data }) => data.length);
+}
+
+/** An entry with its local header. */
+type WithHeader = Omit<ZipEntry, 'hasFaultyZip64'> & { readonly header: yauzl.LocalFileHeader };
+
+async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: string): Promise<WithHeader> {
   const name = nameOf(entry, filename);
   checkReadable(entry, name, filename);
   const header = await zip.readLocalFileHeaderPromise(entry).catch((error: Error) => {
@@ -118,6 +151,7 @@ async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: stri
     throw broken(filename, `tells two sizes or checksums for its entry ${quote(name)}`);
   }
   return {
+    header,
     name,
     method: entry.compressionMethod,
     crc32: entry.crc32,

@@ -1,0 +1,66 @@
+/** Checks entry_points.txt, from which installers make scripts. */
+import { broken } from './broken.ts';
+import { leavesFolder } from './entry-names.ts';
+import type { WheelName } from './filename.ts';
+import type { Finding } from './metadata.ts';
+import { quote } from './quote.ts';
+import { splitLines } from './record.ts';
+import { stripSpace } from './version.ts';
+
+const GROUPS = new Set(['console_scripts', 'gui_scripts']);
+/** What one line may hold; the pattern below takes the square of it. */
+const MAX_LINE_CHARACTERS = 1_000;
+/** What pip's distlib looks for (`ENTRY_RE`), with Python's `\w`. */
+const SCRIPT =
+  /[^[]\S*\s*=\s*(?<callable>[\p{L}\p{N}_]+(?:[:.][\p{L}\p{N}_]+)*)\s*(?<flags>\[\s*[\p{L}\p{N}_-]+(?:=[\p{L}\p{N}_]+)?(?:,\s*[\p{L}\p{N}_]+(?:=[\p{L}\p{N}_]+)?)*\s*\])?/u;
+
+/**
+ * Checks entry_points.txt (entry points specification, "File format" and "Use for scripts") as pip does when it makes
+ * the scripts, and that each lies in the folder of scripts.
+ *
+ * @throws WheelStoreError for what pip does not install, for text outside of all sections, and for a script that
+ *   would be put elsewhere
+ */
+export function checkEntryPoints(text: string, { filename }: WheelName): Finding {
+  let group: string | undefined;
+  const seen = new Set<string>();
+  const twice: string[] = [];
+  for (const line of splitLines(text).map(stripSpace)) {
+    if (line === '' || line.startsWith('#')) continue;
+    if (line.startsWith('[') && line.endsWith(']')) {
+      group = line.slice(1, -1);
+      if (seen.size === seen.add(`[${group}]`).size) twice.push(line);
+      continue;
+    }
+    const fault = lineFault(line, group);
+    if (fault !== undefined) throw broken(filename, `has an entry_points.txt with ${quote(line)}, ${fault}`);
+    const name = stripSpace(line.slice(0, line.indexOf('=')));
+    if (seen.size === seen.add(`${group}\n${name}`).size) twice.push(name);
+  }
+  const [first] = twice;
+  return {
+    warnings:
+      first === undefined
+        ? []
+        : [
+            `${quote(filename)} has ${quote(first)} twice in its entry_points.txt: pip takes it, uv does not.`,
+          ],
+  };
+}
+
+function lineFault(line: string, group: string | undefined): string | undefined {
+  if (group === undefined) return 'which is in no section';
+  const sign = line.indexOf('=');
+  if (sign === -1) return 'which is no name = value';
+  if (!GROUPS.has(group)) return undefined;
+  const [name, value] = [stripSpace(line.slice(0, sign)), stripSpace(line.slice(sign + 1))];
+  if (line.length > MAX_LINE_CHARACTERS) return `which is longer than ${MAX_LINE_CHARACTERS} characters`;
+  if (leavesFolder(name) || name === '.') return 'a script that does not lie in the folder of scripts';
+  return isCallable(`${name} = ${value}`) ? undefined : 'a script without a callable (module:function)';
+}
+
+/** As distlib's `get_export_entry` and pip's `_raise_for_invalid_entrypoint`. */
+function isCallable(specification: string): boolean {
+  const { callable = '', flags } = SCRIPT.exec(specification)?.groups ?? {};
+  return callable.split(':').length === 2 && (flags !== undefined || !/[[\]]/.test(specification));
+}

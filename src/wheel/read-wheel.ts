@@ -1,0 +1,46 @@
+/** Opens a wheel that is to be stored, and checks all of it while it is hashed. */
+import { type Inspection, inspectFile, type WheelContents } from './archive.ts';
+import { checkData, type DataCheck } from './entry-data.ts';
+import type { WheelName } from './filename.ts';
+import { type OpenWheel, openWheel } from './local.ts';
+import { quote } from './quote.ts';
+import { compareRecord, MAX_HASHED_BYTES } from './record.ts';
+
+/** A wheel that may go into the store. */
+export interface CheckedWheel {
+  readonly wheel: OpenWheel;
+  readonly contents: WheelContents;
+}
+
+/**
+ * Opens a wheel, checks it as pip does before and while it installs one, and hashes it. After its directory, the file
+ * is read once: what is hashed is unpacked at the same time, so that each entry's size and checksum are known.
+ *
+ * @param path - absolute
+ * @throws WheelStoreError when it cannot be read, changes meanwhile, or pip would not install it
+ * @throws the signal's reason when it aborts
+ */
+export async function readWheel(path: string, name: WheelName, signal: AbortSignal): Promise<CheckedWheel> {
+  let found: { inspection: Inspection; data: DataCheck } | undefined;
+  const wheel = await openWheel(path, signal, async (file) => {
+    const inspection = await inspectFile(file, name);
+    const { archive, record } = inspection;
+    const isHashed = ({ name: entry, size }: { name: string; size: number }) =>
+      size <= MAX_HASHED_BYTES && record.rows.get(entry)?.algorithm === 'sha256';
+    const data = checkData(archive.entries, archive.around.before, name.filename, isHashed);
+    found = { inspection, data };
+    return data.take;
+  });
+  const { inspection, data } = found!;
+  const { contents, archive, record } = inspection;
+  const late = [...compareRecord(record, archive.entries, data.digests, name), ...unchecked(data, name)];
+  return { wheel, contents: { ...contents, warnings: [...contents.warnings, ...late] } };
+}
+
+function unchecked({ unchecked: [first, ...more] }: DataCheck, { filename }: WheelName): string[] {
+  if (first === undefined) return [];
+  const all = more.length === 0 ? '' : ` and ${more.length} more`;
+  return [
+    `${quote(filename)} holds ${quote(first.name)}${all} in a rare compression: what is in it was not checked.`,
+  ];
+}
