@@ -15,6 +15,7 @@ import {
   pullRequestOf,
   readEvent,
 } from './event.ts';
+import { readProxies } from './proxy.ts';
 import {
   badInput,
   readBoolean,
@@ -262,14 +263,9 @@ function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
     publicUrl,
     presignSeconds,
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
-    proxy: proxyVariables(env),
+    proxy: readProxies(env),
     credentialsRemedy: isForkPullRequest(env.GITHUB_EVENT_NAME, readEvent(env), env.GITHUB_REPOSITORY)
       ? 'This run is of a pull request from a fork, and GitHub gives those no credentials: read a public bucket with no-sign-request: true, or run this step only where github.event.pull_request.head.repo.fork is false.'
       : 'Run aws-actions/configure-aws-credentials before this step (with permissions: id-token: write), or set no-sign-request: true to read a public bucket.',
   };
-}
-
-function proxyVariables(env: NodeJS.ProcessEnv): Record<string, string | undefined> {
-  const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'];
-  return Object.fromEntries(names.map((name) => [name, env[name]]));
 }
