@@ -138,7 +138,7 @@ async function areImportsInOrder(): Promise<string | undefined> {
     [/^\/(layout|index-page)\.ts$/, /@actions|@aws-sdk|@smithy|\/(actions|bucket)\//],
     [/^\/bucket\//, /@actions|\/(actions|wheel)\/|layout|lookup/],
     [/^\/(lookup|slot|save)\.ts$/, /@actions|\/actions\//],
-    [/^\/errors\.ts$/, /./],
+    [/^\/(errors|foreign-text)\.ts$/, /./],
   ];
   const files = await contents(join(ROOT, 'src'));
   const faults = [...files].flatMap(([path, text]) => {

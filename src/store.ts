@@ -12,6 +12,7 @@ import { seeWheels, signsOfBuild } from './actions/skipped-build.ts';
 import { type Report, type SizeBefore, writeSummary } from './actions/summary.ts';
 import { type Bucket, openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
+import { stackOf, wordsOf } from './foreign-text.ts';
 import { indexKey, slotFolder } from './layout.ts';
 import { lookUp, newestListed, type Query, type StoredWheel } from './lookup.ts';
 import { publishIndex } from './publish.ts';
@@ -195,7 +196,7 @@ async function sizeBefore(
     const found = await newestListed(bucket, there, target, soon);
     return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
   } catch (error) {
-    trace(`No comparison of sizes with commit ${earlier.commit}: ${(error as Error).message}`);
+    trace(`No comparison of sizes with commit ${earlier.commit}: ${wordsOf(error)}`);
     return undefined;
   }
 }
@@ -239,8 +240,11 @@ async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal)
     const [title, reason] =
       error instanceof WheelStoreError
         ? [error.title, error.message]
-        : ['Defect in wheel-store-action', `${error} Please report this with the lines of the debug log.`];
-    trace(String((error as Error).stack));
+        : [
+            'Defect in wheel-store-action',
+            `${wordsOf(error)} Please report this with the lines of the debug log.`,
+          ];
+    stackOf(error).forEach(trace);
     warn(
       `The wheel is stored, but the comment on pull request #${pullRequest} was not updated. ${reason}`,
       title,

@@ -1,4 +1,5 @@
 /** What the process that talks to the Actions cache says, and what of it follows. */
+import { foreignText, withoutSecrets as withoutUsualSecrets } from '../foreign-text.ts';
 
 /** What it is asked to do. */
 export type Operation = 'restore' | 'save';
@@ -45,15 +46,12 @@ export function readLine(line: string): Line {
 }
 
 /**
- * Takes secrets out of a text, and the query of each URL, where services sign.
+ * Removes secrets from a text, and the query of each URL, where services sign.
  *
- * @param secrets - as they may stand in the text
+ * @param secrets - as they may stand in the text, short ones included
  */
 export function withoutSecrets(text: string, secrets: Iterable<string>): string {
-  // Matches each URL, with a query or without: a pattern that fails at the end of a long one is tried at each of its parts.
-  let clean = text.replace(/(https?:\/\/[^\s"'?]*)(\?[^\s"']*)?/g, (_, url: string, query?: string) =>
-    query === undefined ? url : `${url}?***`,
-  );
+  let clean = withoutUsualSecrets(text);
   for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '***');
   return clean;
 }
@@ -96,8 +94,7 @@ function inShort(message: string): string {
   if (denied === undefined && first.includes('Unable to reserve cache')) {
     return 'the service did not reserve the entry, which another job may be keeping; or the quota is used up';
   }
-  return (denied ?? first)
-    .slice(0, MAX_CHARACTERS)
+  return foreignText((denied ?? first).slice(0, MAX_CHARACTERS))
     .replace(/^(Failed to (save|restore)|Cache (restore|save) skipped): /, '')
     .replace(/^(\w+ failed|Failed to \w+|Received non-retryable error): /g, '')
     .replace(/[\s.]+$/, '');

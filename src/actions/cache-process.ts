@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { hideSecrets, wordsOf } from '../foreign-text.ts';
 import { type Answer, judge, type Line, type Operation, readLine, withoutSecrets } from './cache-answer.ts';
 import type { CacheSettings } from './inputs.ts';
 import { trace } from './log.ts';
@@ -89,7 +90,7 @@ async function answerOf(child: ChildProcess): Promise<Answer | undefined> {
   try {
     await once(child, 'close');
   } catch (error) {
-    return { outcome: 'fault', reason: (error as Error).message };
+    return { outcome: 'fault', reason: wordsOf(error) };
   }
   return answer;
 }
@@ -102,6 +103,7 @@ function linesOf(child: ChildProcess, environment: CacheSettings['environment'])
     const { kind, text } = readLine(raw);
     if (kind === 'secret') {
       secrets.add(text);
+      hideSecrets([text]);
       return;
     }
     const clean = withoutSecrets(text, secrets);

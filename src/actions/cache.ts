@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { constants, copyFile, link, lstat, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freeBytes } from '../disk.ts';
+import { wordsOf } from '../foreign-text.ts';
 import type { StoredWheel } from '../lookup.ts';
 import type { SavedWheel, WheelCache } from '../save.ts';
 import { type Answer, KEPT_FILE } from './cache-answer.ts';
@@ -86,7 +87,7 @@ async function inFolder({ temp }: CacheSettings, work: (folder: string) => Promi
     await mkdir(folder, { recursive: true });
     return await work(folder);
   } catch (error) {
-    return { outcome: 'fault', reason: (error as Error).message };
+    return { outcome: 'fault', reason: wordsOf(error) };
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch(() => undefined);
   }

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { getOctokit } from '@actions/github';
 import { WheelStoreError } from '../errors.ts';
+import { foreignText, wordsOf } from '../foreign-text.ts';
 import { trace } from './log.ts';
 
 /** How to reach the API. */
@@ -93,7 +94,7 @@ export async function pauseAfter(error: unknown, tried: number, patience: Patien
   // Whoever was sent away at the same moment shall not come back at the same moment.
   const jittered = Math.min(Math.round(pause * (1 + Math.random() / 4)), patience.leftMs);
   patience.leftMs -= jittered;
-  trace(`GitHub: ${(error as Error).message} Trying again in ${jittered} ms.`);
+  trace(`GitHub: ${wordsOf(error)} Trying again in ${jittered} ms.`);
   await delay(jittered, undefined, { signal: patience.signal });
 }
 
@@ -125,7 +126,7 @@ export function refusalIn(error: unknown): Refusal {
   return {
     status: response?.status,
     headers: response?.headers ?? {},
-    words: (typeof said === 'string' ? said : (message ?? '')).replace(/\s+/g, ' ').slice(0, 300),
+    words: foreignText(typeof said === 'string' ? said : message, 300),
   };
 }
 

@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/client.ts';
+import { hideSecrets } from '../foreign-text.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
 import type { Query } from '../lookup.ts';
 import type { Trust } from '../trust.ts';
@@ -16,6 +17,7 @@ import {
   readEvent,
 } from './event.ts';
 import { readProxies } from './proxy.ts';
+import { maskPasswords, secretsIn } from './secrets.ts';
 import {
   badInput,
   readBoolean,
@@ -210,8 +212,12 @@ function readLookUpInputs(): LookUpInputs {
 
 function readCommonInputs(): CommonInputs {
   const env = process.env;
+  // Before anything is said that could repeat one.
+  hideSecrets(secretsIn(env));
+  const bucket = readBucketSettings(env);
+  maskPasswords(env);
   return {
-    bucket: readBucketSettings(env),
+    bucket,
     place: { prefix: normalisePrefix(core.getInput('prefix')), commit: readCommit() },
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),

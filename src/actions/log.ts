@@ -1,15 +1,16 @@
 /** What the job's log shows. Every line that leaves this action goes through here. */
 import * as core from '@actions/core';
 import type { SentRequest } from '../bucket/observe.ts';
+import { withoutSecrets } from '../foreign-text.ts';
 import { escapeUnseen } from '../wheel/quote.ts';
 
 /**
- * Makes text safe for one line of a log: characters that cannot be seen, those that change the direction of text
- * among them, are shown instead of sent, and what the runner would read as a command (`::name::` at the start of a
- * line, `##[name]` anywhere) is broken up.
+ * Makes text safe for one line of a log: secrets are removed; characters that cannot be seen, those that change the
+ * direction of text among them, are shown instead of sent; and what the runner would read as a command (`::name::` at
+ * the start of a line, `##[name]` anywhere) is broken up.
  */
 export function printable(text: string): string {
-  return escapeUnseen(text, '\\x')
+  return escapeUnseen(withoutSecrets(text), '\\x')
     .replaceAll('##[', '# #[')
     .replace(/^(\s*)::/, '$1: :');
 }
@@ -36,14 +37,29 @@ export function sayAll(heading: string, lines: readonly string[]): void {
   core.endGroup();
 }
 
+/** A red annotation. */
+export function complain(text: string, title: string): void {
+  core.error(annotation(text), { title: printable(title) });
+}
+
 /** A yellow annotation. */
 export function warn(text: string, title: string): void {
-  core.warning(printable(text), { title: printable(title) });
+  core.warning(annotation(text), { title: printable(title) });
 }
 
 /** A blue annotation. */
 export function note(text: string, title: string): void {
-  core.notice(printable(text), { title: printable(title) });
+  core.notice(annotation(text), { title: printable(title) });
+}
+
+const MAX_ANNOTATION_CHARACTERS = 4_000;
+
+/** What is too long loses its middle: the cause stands at the beginning, the remedy at the end. */
+function annotation(text: string): string {
+  const line = printable(text);
+  if (line.length <= MAX_ANNOTATION_CHARACTERS) return line;
+  const half = MAX_ANNOTATION_CHARACTERS / 2;
+  return `${line.slice(0, half)} […] ${line.slice(-half)}`;
 }
 
 /** A line that shows only with step debugging on. */

@@ -43,6 +43,6 @@ function noUrl(name: string, flaw: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Bad proxy',
     reason: `The environment variable ${name} ${flaw}.`,
-    remedy: `Write it like ${name}=http://user:password@proxy.example.com:3128, with a port up to 65535 and with / ? # @ and % in the user name and password percent-encoded.`,
+    remedy: `Write it like ${name}=http://proxy.example.com:3128, with a port up to 65535; in a user name and password percent-encode / ? # @ and %.`,
   });
 }

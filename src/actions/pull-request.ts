@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/client.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
+import { plainAddress } from '../foreign-text.ts';
 import { indexKey } from '../layout.ts';
 import { listCommit, type StoredWheel } from '../lookup.ts';
 import type { Trust } from '../trust.ts';
@@ -89,7 +90,8 @@ async function converge(
   const { signal } = patience;
   const stamp: Stamp = { ...comment.origin, commit: inputs.place.commit };
   const key = keyOf({
-    endpoint: bucket.customEndpoint ?? '',
+    // A password in it would be part of what the comment shows a hash of.
+    endpoint: bucket.customEndpoint === undefined ? '' : (plainAddress(bucket.customEndpoint) ?? ''),
     bucket: inputs.bucket.name,
     prefix: inputs.place.prefix,
     workflow: comment.workflow,

@@ -1,7 +1,8 @@
 /** Runs one action: signals in, failures out. */
 import * as core from '@actions/core';
 import { WheelStoreError } from '../errors.ts';
-import { printable, say } from './log.ts';
+import { stackOf, wordsOf } from '../foreign-text.ts';
+import { complain, say } from './log.ts';
 
 /** What an action is: everything from reading its inputs to setting its outputs. */
 export type Action = (signal: AbortSignal) => Promise<void>;
@@ -34,6 +35,8 @@ export async function run(action: Action): Promise<void> {
   }
 }
 
+const DEFECT = { title: 'Defect in wheel-store-action' } as const;
+
 function fail(error: unknown): void {
   process.exitCode = 1;
   try {
@@ -42,17 +45,14 @@ function fail(error: unknown): void {
     // Where the outputs cannot be written, the error itself must still be seen.
   }
   if (error instanceof WheelStoreError) {
-    core.error(printable(error.message), { title: printable(error.title) });
+    complain(error.message, error.title);
     return;
   }
-  const text = error instanceof Error ? error.message : String(error);
-  core.error(
-    printable(`${text} This is a defect of wheel-store-action: please report it with the lines below.`),
-    {
-      title: 'Defect in wheel-store-action',
-    },
+  complain(
+    `${wordsOf(error)} This is a defect of wheel-store-action: please report it with the lines below.`,
+    DEFECT.title,
   );
-  for (const line of (error instanceof Error ? (error.stack ?? '') : '').split('\n')) say(line);
+  stackOf(error).forEach(say);
 }
 
 function cancelled(signal: string): WheelStoreError {

@@ -1,5 +1,6 @@
 /** The job summary: which wheel, where it is, how to install it, and whether the build was skipped. */
 import * as core from '@actions/core';
+import { wordsOf } from '../foreign-text.ts';
 import type { Inventory } from '../wheel/largest.ts';
 import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
@@ -43,7 +44,7 @@ export async function writeSummary(report: Report): Promise<void> {
   try {
     await core.summary.addRaw(cutToLimit(renderSummary(report), MOST_BYTES)).write();
   } catch (error) {
-    trace(`No job summary: ${(error as Error).message}`);
+    trace(`No job summary: ${wordsOf(error)}`);
   }
 }
 

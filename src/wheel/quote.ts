@@ -1,4 +1,5 @@
 /** Text from filenames and wheels, made fit for one line of a log. */
+import { foreignText } from '../foreign-text.ts';
 
 const MOST_CHARACTERS = 200;
 
@@ -14,9 +15,9 @@ export function quote(text: string): string {
   return escapeUnseen(JSON.stringify(isLong ? `${text.slice(0, MOST_CHARACTERS)}…` : text));
 }
 
-/** Like {@link quote}, without the quotes: for a sentence that another program wrote. */
+/** Like {@link quote}, without the quotes and without secrets: for a sentence that another program wrote. */
 export function oneLine(text: string): string {
-  return quote(text)
+  return quote(foreignText(text))
     .slice(1, -1)
     .replace(/\\(["\\])/g, '$1');
 }
