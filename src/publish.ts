@@ -1,7 +1,7 @@
 /** Writes the commit's index pages so that no link is lost, however many jobs of a matrix write at once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
-import { codeOf, statusOf } from './bucket/failures.ts';
+import { isAbsent, refusesCondition, statusOf } from './bucket/failures.ts';
 import { getText, type PutCondition, putText, type StoredText } from './bucket/text.ts';
 import { plainUrl } from './bucket/url.ts';
 import { WheelStoreError } from './errors.ts';
@@ -91,8 +91,8 @@ async function putPage(bucket: Bucket, { key, html, before }: OutdatedPage): Pro
     const status = statusOf(error);
     if (status === 412 || status === 409) return false;
     // A page that was deleted between reading and putting.
-    if (status === 404 && before !== undefined) return false;
-    if (status !== 501 && codeOf(error) !== 'NotImplemented') throw error;
+    if (isAbsent(error) && before !== undefined) return false;
+    if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
     await put({});
     return true;
   }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
-import { codeOf, statusOf } from './bucket/failures.ts';
+import { placeOf, refusesCondition, statusOf } from './bucket/failures.ts';
 import {
   deleteObject,
   hashObject,
@@ -229,13 +229,15 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
   try {
     return await putFile(bucket, upload);
   } catch (error) {
-    if (statusOf(error) !== 501 && codeOf(error) !== 'NotImplemented') throw error;
+    if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
+    if ((await look(bucket, placement)).ours !== undefined) return { created: false };
+    const outcome = await putFile(bucket, { ...upload, onlyIfAbsent: false });
+    // Only now it shows that nothing but the condition was refused.
     warn(
-      `${bucket.customEndpoint ?? 'The store'} has no conditional writes (If-None-Match), so the slot is looked at before and after the upload instead.`,
+      `${placeOf(bucket).replace(/^the/, 'The')} has no conditional writes (If-None-Match), so the slot is looked at before and after the upload instead.`,
       'No conditional writes',
     );
-    if ((await look(bucket, placement)).ours !== undefined) return { created: false };
-    return putFile(bucket, { ...upload, onlyIfAbsent: false });
+    return outcome;
   }
 }
 

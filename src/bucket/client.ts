@@ -2,6 +2,9 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { credentialsIn, hideSecrets } from '../foreign-text.ts';
+import { readAnswers } from './answers.ts';
+import { type CredentialNotes, listenToSources } from './credential-sources.ts';
 import { explain, regionNamedBy } from './failures.ts';
 import { observe, type SentRequest } from './observe.ts';
 
@@ -35,6 +38,7 @@ export interface Bucket {
   readonly region: { current: string };
   /** The endpoint that is not AWS's own, if there is one. */
   readonly customEndpoint: string | undefined;
+  readonly credentialNotes: CredentialNotes;
   /** Stops the client's sockets, so that the process can end at once. */
   close(): void;
 }
@@ -65,7 +69,9 @@ export async function openBucket(
   onRequest?: (request: SentRequest) => void,
 ): Promise<Bucket> {
   const region = { current: settings.region };
+  const { logger, notes } = listenToSources();
   const client = new S3Client({
+    logger,
     region: async () => region.current,
     ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint }),
     ...(settings.anonymous ? unsigned() : {}),
@@ -79,13 +85,15 @@ export async function openBucket(
       httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS, proxyEnv: settings.proxy }),
     },
   });
+  readAnswers(client);
   if (onRequest !== undefined) observe(client, onRequest);
   leavePayloadToTls(client);
   const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
+  hideSecrets(credentialsIn(customEndpoint ?? ''));
   client.config.forcePathStyle =
     settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));
   if (customEndpoint !== undefined) suitForeignEngines(client, settings);
-  return { settings, client, region, customEndpoint, close: () => client.destroy() };
+  return { settings, client, region, customEndpoint, credentialNotes: notes, close: () => client.destroy() };
 }
 
 /**

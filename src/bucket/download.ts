@@ -4,8 +4,9 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
+import { wordsOf } from '../foreign-text.ts';
 import { type Bucket, send } from './client.ts';
-import { codeOf, isAbort, statusOf } from './failures.ts';
+import { isAbort, isAbsent, statusOf } from './failures.ts';
 import { followFile } from './file-hash.ts';
 import type { ListedObject } from './objects.ts';
 import { inParallel, type Part, partsOf } from './parts.ts';
@@ -99,8 +100,7 @@ async function openRange(
     throw otherRange(bucket, key, `bytes ${first}-${last}/${size}`, answer.ContentRange);
   } catch (error) {
     const status = statusOf(error);
-    const isGone = status === 404 && codeOf(error) !== 'NoSuchBucket';
-    if (isGone || status === 412) throw changedMeanwhile(bucket, key, status);
+    if (status === 412 || isAbsent(error)) throw changedMeanwhile(bucket, key, status);
     throw error;
   }
 }
@@ -168,7 +168,7 @@ function isLocal(error: unknown): boolean {
   return syscall === 'write' || syscall === 'open' || syscall === 'ftruncate';
 }
 
-function changedMeanwhile(bucket: Bucket, key: string, status: number): WheelStoreError {
+function changedMeanwhile(bucket: Bucket, key: string, status: number | undefined): WheelStoreError {
   const what = status === 404 ? 'was deleted' : 'was replaced';
   return new WheelStoreError({
     title: 'Wheel changed in the store',
@@ -198,7 +198,7 @@ function brokenOff(bucket: Bucket, { key, size }: ListedObject, error: unknown):
   return new WheelStoreError(
     {
       title: 'Download broke off',
-      reason: `The download of s3://${bucket.settings.name}/${key} (${size} bytes) broke off ${RANGE_TRIES} times (${(error as Error).message}).`,
+      reason: `The download of s3://${bucket.settings.name}/${key} (${size} bytes) broke off ${RANGE_TRIES} times (${wordsOf(error)}).`,
       remedy: 'Check the network between the runner and the store, then run the job again.',
     },
     { cause: error },

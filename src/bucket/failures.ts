@@ -1,6 +1,13 @@
 /** Turns what the SDK throws into one sentence of cause and one of remedy. */
 import { type Problem, WheelStoreError } from '../errors.ts';
+import { foreignText } from '../foreign-text.ts';
+import { type Answer, answerIn, unreadableAnswer, wasSent } from './answers.ts';
 import type { Bucket, RequestPurpose } from './client.ts';
+import { inOneSentence } from './credential-sources.ts';
+import { explainForeignAnswer, explainProxy, explainScheme, tooLarge } from './foreign-answers.ts';
+import { objectName, placeOf, resourceOf, tries } from './names.ts';
+
+export { placeOf } from './names.ts';
 
 /** The parts of the SDK's errors (`ServiceException`, Node's system errors) that are read here. */
 interface SdkError {
@@ -11,6 +18,10 @@ interface SdkError {
   readonly code?: string;
   /** S3 names the right region in some refusals (S3 API, "Error responses": AuthorizationHeaderMalformed). */
   readonly Region?: string;
+  /** What an InvalidArgument is about. */
+  readonly ArgumentName?: string;
+  /** The SDK sets it on errors that a service answered. */
+  readonly $fault?: string;
   readonly cause?: unknown;
   readonly $metadata?: {
     readonly httpStatusCode?: number;
@@ -20,13 +31,19 @@ interface SdkError {
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
 
-interface Failure {
+/** What is read of an error, for a sentence. */
+export interface Failure {
+  /** Empty when the SDK made one up for want of one. */
   readonly code: string;
   readonly status: number | undefined;
-  /** S3's own words, on one line. */
+  /** S3's own words, on one line, without secrets. */
   readonly words: string;
   readonly attempts: number;
   readonly requestId: string | undefined;
+  /** What answered, when it was no success. */
+  readonly answer: Answer | undefined;
+  /** Whether the store was asked: else it is about credentials or settings. */
+  readonly isSent: boolean;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired', 'RequestExpired']);
@@ -38,7 +55,6 @@ const REFUSED_CREDENTIALS = new Set([
   'UnrecognizedClientException',
   'InvalidIdentityToken',
 ]);
-const NO_CREDENTIALS = new Set(['CredentialsProviderError', 'ProviderError', 'TokenProviderError']);
 const UNREACHABLE = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -59,6 +75,7 @@ const UNTRUSTED_CERTIFICATE = new Set([
   'CERT_HAS_EXPIRED',
   'ERR_TLS_CERT_ALTNAME_INVALID',
 ]);
+const DENIED = new Set(['AccessDenied', 'AccessDeniedException', 'AccessForbidden', 'UnauthorizedAccess']);
 const WRONG_REGION = new Set([
   'PermanentRedirect',
   'AuthorizationHeaderMalformed',
@@ -97,6 +114,39 @@ export function regionNamedBy(error: unknown): string | undefined {
 }
 
 /**
+ * Whether an answer says that there is no such object. A 404 of something else, such as a firewall's page, says
+ * nothing of the store.
+ */
+export function isAbsent(error: unknown): boolean {
+  const cause = sdkErrorIn(error);
+  return statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket' && answerIn(cause)?.isS3 !== false;
+}
+
+/** Codes that engines without conditional writes give besides 501, and for much else. */
+const UNSPECIFIC = new Set(['', 'InvalidArgument', 'InvalidRequest', 'BadRequest', 'UnsupportedHeader']);
+const NAMES_CONDITION = /if-(none-)?match|conditional|precondition|header you provided implies/i;
+/** Any other header or argument. */
+const NAMES_SOMETHING_ELSE =
+  /\b(x-amz-[a-z-]+|content-[a-z0-9]+|digest|checksum|signature|storage.?class|tag(ging)?|metadata|encryption|acl|region|token|date|length|size)\b/i;
+
+/**
+ * Whether a store refuses a put because of its condition (`If-None-Match`, `If-Match`), which it does not have: 501
+ * or NotImplemented as the S3 API has it, and on engines that are not AWS also 405, or 400 with a code for what it
+ * does not understand, unless it says that something else is wrong.
+ */
+export function refusesCondition(error: unknown, isForeign: boolean): boolean {
+  const cause = sdkErrorIn(error);
+  if (!wasSent(cause)) return false;
+  const { status, code, words } = read(cause);
+  if (status === 501 || code === 'NotImplemented') return true;
+  if (!isForeign) return false;
+  if (status === 405 || code === 'MethodNotAllowed') return true;
+  if (status !== 400 || !UNSPECIFIC.has(code)) return false;
+  const said = `${words} ${foreignText(cause.ArgumentName, 100)}`;
+  return NAMES_CONDITION.test(said) || !NAMES_SOMETHING_ELSE.test(said);
+}
+
+/**
  * Explains a failed request.
  *
  * @param error - what the SDK threw
@@ -106,8 +156,12 @@ export function explain(error: unknown, bucket: Bucket, purpose: RequestPurpose)
   if (isAbort(error) || error instanceof WheelStoreError) return error;
   const failure = read(error as SdkError);
   const problem =
-    explainCredentials(failure, bucket) ??
+    explainSources(failure, bucket) ??
+    explainProxy(failure, bucket) ??
+    explainForeignAnswer(failure, bucket, purpose) ??
+    explainCredentials(failure) ??
     explainConnection(failure, bucket) ??
+    explainLimit(failure, bucket, purpose) ??
     explainRefusal(failure, bucket, purpose) ??
     explainOther(failure, bucket, purpose);
   return new WheelStoreError(problem, { cause: error });
@@ -118,31 +172,59 @@ function sdkErrorIn(error: unknown): SdkError {
   return (inner ?? {}) as SdkError;
 }
 
+/** What the SDK says for want of words of the store. */
+const MADE_UP = /^(UnknownError|Unknown|NotFound|\d{3}|Error)$/;
+
 function read(error: SdkError): Failure {
-  const words = (error.message ?? '').replace(/\s+/g, ' ').trim();
+  const code = codeOf(error);
+  const words = foreignText(error.message).replace(/ ?Deserialization error: to see the raw response.*/, '');
   return {
-    code: codeOf(error),
+    code: MADE_UP.test(code) ? '' : foreignText(code, 100),
     status: error.$metadata?.httpStatusCode,
-    words: words === 'UnknownError' ? '' : words.slice(0, 500),
+    words: MADE_UP.test(words) ? '' : words,
     attempts: error.$metadata?.attempts ?? 1,
-    requestId: error.$metadata?.requestId,
+    requestId: foreignText(error.$metadata?.requestId, 100) || undefined,
+    answer: answerIn(error) ?? unreadableAnswer(error),
+    isSent: wasSent(error),
   };
 }
 
-function explainCredentials({ code, words }: Failure, { settings }: Bucket): Problem | undefined {
+/** What the SDK's errors of credentials are called, those of Node when it reads a file or asks a service among them. */
+const CREDENTIALS_ERROR =
+  /^(Credentials|Token)?ProviderError$|^InstanceMetadataV1FallbackError$|^E[A-Z]{3,}$|Timeout/;
+
+/** What went wrong before the store was asked: no credentials, or a source of them that failed. */
+function explainSources(failure: Failure, { settings, credentialNotes }: Bucket): Problem | undefined {
+  const { isSent, code, status, words } = failure;
+  if (isSent || (status === undefined && !CREDENTIALS_ERROR.test(code))) return undefined;
+  const isChainsEnd = words.startsWith('Could not load credentials from any providers');
+  const last = isChainsEnd ? [] : [status === undefined ? words : `${words} (${code || `HTTP ${status}`})`];
+  const { sources, metadataService } = credentialNotes;
+  const isMetadataService = metadataService.length > 0 || code === 'InstanceMetadataV1FallbackError';
+  const reason = inOneSentence(isMetadataService ? sources : [...sources, ...last]);
+  if (reason !== '') {
+    return {
+      title: 'AWS credentials not obtained',
+      reason: `The configured source of AWS credentials for the bucket '${settings.name}' gave none: ${reason}.`,
+      remedy:
+        'Put that right: the trust policy of the role (AWS_ROLE_ARN) and the token file (AWS_WEB_IDENTITY_TOKEN_FILE), the profile (AWS_PROFILE) with its credential_process or SSO session, or the credential endpoint of the machine. Or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, as aws-actions/configure-aws-credentials does.',
+    };
+  }
+  const also = inOneSentence(isMetadataService ? [...metadataService, ...last] : []);
+  return {
+    title: 'No AWS credentials',
+    reason: `No AWS credentials were found to reach the bucket '${settings.name}' with${also === '' ? '' : ` (the instance metadata service: ${also})`}.`,
+    remedy: settings.credentialsRemedy,
+  };
+}
+
+function explainCredentials({ code, words }: Failure): Problem | undefined {
   if (EXPIRED.has(code)) {
     return {
       title: 'AWS credentials expired',
       reason: `S3 says that the credentials of this job have expired (${code}).`,
       remedy:
         'Raise role-duration-seconds of aws-actions/configure-aws-credentials (and the role’s own maximum), or run that step again right before this one.',
-    };
-  }
-  if (NO_CREDENTIALS.has(code)) {
-    return {
-      title: 'No AWS credentials',
-      reason: `No AWS credentials were found to reach the bucket '${settings.name}' with.`,
-      remedy: settings.credentialsRemedy,
     };
   }
   if (REFUSED_CREDENTIALS.has(code)) {
@@ -163,7 +245,8 @@ function explainCredentials({ code, words }: Failure, { settings }: Bucket): Pro
   return undefined;
 }
 
-function explainConnection({ code, words, attempts }: Failure, bucket: Bucket): Problem | undefined {
+function explainConnection(failure: Failure, bucket: Bucket): Problem | undefined {
+  const { code, words, attempts } = failure;
   if (UNTRUSTED_CERTIFICATE.has(code)) {
     return {
       title: 'TLS certificate not trusted',
@@ -173,14 +256,33 @@ function explainConnection({ code, words, attempts }: Failure, bucket: Bucket): 
     };
   }
   if (UNREACHABLE.has(code)) {
+    const isPlain = bucket.customEndpoint?.startsWith('http:') === true;
+    const mayBeTls = isPlain && code === 'ECONNRESET' ? ' If the port speaks TLS, write https://.' : '';
     return {
       title: 'Store not reached',
       reason: `${placeOf(bucket)} could not be reached in ${tries(attempts)} (${code}${words === '' ? '' : `: ${words}`}).`,
-      remedy:
-        'Check endpoint-url, region, the network of the runner and its HTTPS_PROXY and NO_PROXY settings.',
+      remedy: `Check endpoint-url, region, the network of the runner and its HTTPS_PROXY and NO_PROXY settings.${mayBeTls}`,
     };
   }
-  return undefined;
+  return explainScheme(failure, bucket);
+}
+
+/** Codes of AWS and of engines for a store that is full, or an account whose share is. */
+const QUOTA = /quota|StorageFull|InsufficientStorage|CapExceeded|StorageLimit|DiskFull|OutOfSpace/i;
+
+/** A limit of the store is no permission that is missing. */
+function explainLimit(failure: Failure, bucket: Bucket, purpose: RequestPurpose): Problem | undefined {
+  const { code, status, words } = failure;
+  const said = [code, status === undefined ? '' : `HTTP ${status}`, words].filter((part) => part !== '');
+  if (code === 'EntityTooLarge' || status === 413) return tooLarge(bucket, purpose, said.join(', '));
+  const isFull = QUOTA.test(code) || status === 507 || /\b(quota|cap) (is )?exceeded/i.test(words);
+  if (!isFull) return undefined;
+  return {
+    title: 'Store is full',
+    reason: `${placeOf(bucket)} keeps no more for the bucket '${bucket.settings.name}' (${said.join(', ')}), so ${objectName(bucket, purpose)} was not stored.`,
+    remedy:
+      'Raise the quota of the bucket or account, or free space, for instance with a life-cycle rule that deletes old wheels; permissions are not the matter.',
+  };
 }
 
 function explainRefusal(failure: Failure, bucket: Bucket, purpose: RequestPurpose): Problem | undefined {
@@ -206,7 +308,8 @@ function explainRefusal(failure: Failure, bucket: Bucket, purpose: RequestPurpos
       remedy: "Set the input 'region' to the bucket's own region.",
     };
   }
-  if (status === 403 || status === 401) {
+  // A HEAD has no document that could name a code.
+  if (DENIED.has(code) || ((status === 403 || status === 401) && failure.answer?.hasDocument === false)) {
     const signed = bucket.settings.anonymous
       ? 'without credentials (no-sign-request)'
       : 'with the credentials of this job';
@@ -237,30 +340,4 @@ function explainOther(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
     reason: `${placeOf(bucket)} did not do ${purpose.permission} for ${objectName(bucket, purpose)} (${said}${id}).`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint and that the bucket takes such requests.",
   };
-}
-
-/** Which store this is, for a sentence: AWS's region or the endpoint, without what may be secret in it. */
-export function placeOf(bucket: Bucket): string {
-  return bucket.customEndpoint === undefined
-    ? `S3 in ${bucket.region.current}`
-    : `the endpoint ${withoutSecrets(bucket.customEndpoint)}`;
-}
-
-/** An endpoint may carry a user name, a password or a query; none of them belongs in a log. */
-function withoutSecrets(endpoint: string): string {
-  const url = URL.parse(endpoint);
-  return url === null ? 'that is set' : `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, '')}`;
-}
-
-function objectName(bucket: Bucket, { key }: RequestPurpose): string {
-  return `s3://${bucket.settings.name}/${key}`;
-}
-
-function resourceOf(bucket: Bucket, { permission, key }: RequestPurpose): string {
-  const arn = `arn:aws:s3:::${bucket.settings.name}`;
-  return permission.startsWith('s3:List') ? arn : `${arn}/${key}`;
-}
-
-function tries(attempts: number): string {
-  return attempts === 1 ? 'one try' : `${attempts} tries`;
 }

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
 import { type Bucket, send } from './client.ts';
-import { placeOf, statusOf } from './failures.ts';
+import { isAbsent, placeOf } from './failures.ts';
 
 /** An object as a listing shows it. */
 export interface ListedObject {
@@ -140,7 +140,7 @@ export async function headObject(
     );
     return { key, size: head.ContentLength ?? 0, etag: head.ETag ?? '', metadata: head.Metadata ?? {} };
   } catch (error) {
-    if (statusOf(error) === 404) return undefined;
+    if (isAbsent(error)) return undefined;
     throw error;
   }
 }

@@ -12,7 +12,9 @@ export interface Part {
 
 const MIB = 1024 * 1024;
 /** Small enough that the parts in flight stay far below the memory budget, large enough to hide latency. */
-const PART_BYTES = 8 * MIB;
+export const PART_BYTES = 8 * MIB;
+/** Up to this size a file goes up in one request. */
+export const SINGLE_PUT_BYTES = 16 * MIB;
 /** S3 user guide, "Amazon S3 multipart upload limits". */
 const MOST_PARTS = 10_000;
 const AT_ONCE = 6;

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Bucket, send } from './client.ts';
-import { codeOf, statusOf } from './failures.ts';
+import { isAbsent } from './failures.ts';
 
 /** A text and the ETag that it had when it was read. */
 export interface StoredText {
@@ -36,7 +36,7 @@ export async function getText(
     );
     return { text: await readText(Body as Readable), etag: ETag ?? '' };
   } catch (error) {
-    if (statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket') return undefined;
+    if (isAbsent(error)) return undefined;
     throw error;
   }
 }

@@ -13,7 +13,7 @@ import {
 import { WheelStoreError } from '../errors.ts';
 import { type Bucket, type RequestPurpose, send } from './client.ts';
 import { codeOf, statusOf } from './failures.ts';
-import { inParallel, partsOf } from './parts.ts';
+import { inParallel, partsOf, SINGLE_PUT_BYTES } from './parts.ts';
 
 /** A file to put, and how. */
 export interface Upload {
@@ -37,8 +37,6 @@ export interface Upload {
 /** Whether the object was created, with its ETag, or its key was found taken, and nothing was written. */
 export type Outcome = { readonly created: true; readonly etag: string } | { readonly created: false };
 
-/** Up to this size a file goes up in one request. */
-export const SINGLE_PUT_BYTES = 16 * 1024 * 1024;
 const CONFLICT_TRIES = 6;
 /** A single put that is under way when the job is cancelled may end; cut off, nobody knows what it did. */
 const GRACE_MS = 3_000;

@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { type Job, startJob } from '../stand-ins/job.ts';
+import type { StepResult } from '../stand-ins/runner.ts';
+
+const SECRET = 's3cretArgument';
+const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJyZXBvOm9jdG8vZGVtbyJ9.c2lnbmF0dXJl';
+const NO_KEYS = {
+  AWS_ACCESS_KEY_ID: undefined,
+  AWS_SECRET_ACCESS_KEY: undefined,
+  AWS_EC2_METADATA_DISABLED: 'true',
+};
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+/** Something that gives every request the same answer. */
+async function answering(status: number, body: string, type = 'text/xml') {
+  const server = createServer((incoming, response) => {
+    incoming.resume();
+    response.writeHead(status, { 'content-type': type }).end(body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function stsError(code: string, message: string): string {
+  return `<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error><RequestId>r</RequestId></ErrorResponse>`;
+}
+
+async function withProfile(job: Job, lines: string): Promise<Record<string, string>> {
+  const file = join(job.workspace, 'aws-config');
+  await writeFile(file, `[default]\n${lines}\n`);
+  return { AWS_CONFIG_FILE: file, AWS_SHARED_CREDENTIALS_FILE: join(job.workspace, 'none') };
+}
+
+function expectSource(result: StepResult, says: RegExp): void {
+  expect(result.code).toBe(1);
+  const [error] = result.commands.filter(({ name }) => name === 'error');
+  expect(error?.properties.title).toBe('AWS credentials not obtained');
+  expect(error?.message).toMatch(says);
+  expect(error?.message).not.toMatch(/Allow s3:|s3:ListBucket/);
+  expect(result.log).not.toContain(SECRET);
+  expect(result.log).not.toContain(TOKEN);
+}
+
+describe('case 62: a configured source of credentials that fails is named with its own reason', () => {
+  const role = { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/wheels' };
+
+  test.each([
+    ['AccessDenied', 403, 'Not authorized to perform sts:AssumeRoleWithWebIdentity'],
+    ['InvalidIdentityToken', 400, 'No OpenIDConnect provider found in your account'],
+    ['ExpiredTokenException', 400, 'Token expired: current date/time must be before the expiration'],
+  ])('STS refuses: %s', async (code, status, message) => {
+    await using job = await startJob(bucket);
+    await using sts = await answering(status, stsError(code, `${message} ${TOKEN}`));
+    const file = join(job.workspace, 'token');
+    await writeFile(file, TOKEN);
+    const env = { ...NO_KEYS, ...role, AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ENDPOINT_URL_STS: sts.url };
+    const result = await job.step('find', {}, { ...env, RUNNER_DEBUG: '1' });
+    expectSource(result, new RegExp(`${message}.*${code}`));
+  });
+
+  test('STS is not reached', async () => {
+    await using job = await startJob(bucket);
+    const file = join(job.workspace, 'token');
+    await writeFile(file, TOKEN);
+    const sts = { AWS_ENDPOINT_URL_STS: 'http://127.0.0.1:9', AWS_MAX_ATTEMPTS: '1' };
+    const env = { ...NO_KEYS, ...role, ...sts, AWS_WEB_IDENTITY_TOKEN_FILE: file };
+    expectSource(await job.step('find', {}, env), /ECONNREFUSED 127\.0\.0\.1:9/);
+  });
+
+  test('the token file is missing', async () => {
+    await using job = await startJob(bucket);
+    const env = { ...NO_KEYS, ...role, AWS_WEB_IDENTITY_TOKEN_FILE: '/nowhere/token' };
+    expectSource(await job.step('find', {}, env), /ENOENT.*\/nowhere\/token/);
+  });
+
+  test('credential_process fails: its words, not its arguments', async () => {
+    await using job = await startJob(bucket);
+    const program = join(job.workspace, 'fails');
+    await writeFile(program, `#!/bin/sh\necho vault is sealed, password=${SECRET} >&2\nexit 3\n`);
+    await chmod(program, 0o755);
+    const env = await withProfile(job, `credential_process = ${program} --password ${SECRET}`);
+    expectSource(await job.step('find', {}, { ...NO_KEYS, ...env }), /vault is sealed/);
+  });
+
+  test('credential_process prints no JSON', async () => {
+    await using job = await startJob(bucket);
+    const env = await withProfile(job, 'credential_process = echo not-json');
+    expectSource(await job.step('find', {}, { ...NO_KEYS, ...env }), /invalid JSON/);
+  });
+
+  test('SSO is not signed in', async () => {
+    await using job = await startJob(bucket);
+    await mkdir(join(job.workspace, '.aws'), { recursive: true });
+    const env = await withProfile(
+      job,
+      'sso_start_url = https://octo.awsapps.com/start\nsso_region = us-east-1\nsso_account_id = 123456789012\nsso_role_name = wheels',
+    );
+    const result = await job.step('find', {}, { ...NO_KEYS, ...env, HOME: job.workspace });
+    expectSource(result, /SSO session.*aws sso login/);
+  });
+
+  test('a credential endpoint of the container fails', async () => {
+    await using job = await startJob(bucket);
+    await using endpoint = await answering(
+      403,
+      '{"Code":"AccessDenied","Message":"pod has no identity"}',
+      'application/json',
+    );
+    const env = {
+      ...NO_KEYS,
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `${endpoint.url}/x`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: SECRET,
+    };
+    expectSource(await job.step('find', {}, env), /AWS_CONTAINER_CREDENTIALS_FULL_URI/);
+  });
+
+  test('a metadata service that nobody configured is no source that fails', async () => {
+    await using job = await startJob(bucket);
+    await using imds = await answering(404, 'not here', 'text/plain');
+    const env = {
+      ...NO_KEYS,
+      AWS_EC2_METADATA_DISABLED: undefined,
+      AWS_EC2_METADATA_SERVICE_ENDPOINT: imds.url,
+    };
+    const result = await job.step('find', {}, env);
+    expect(result.errors[0]).toContain('No AWS credentials were found');
+    expect(result.errors[0]).toContain('metadata service');
+    expect(result.errors[0]).toContain('configure-aws-credentials');
+  });
+});
