@@ -5,6 +5,8 @@ import { encodeKey, plainUrl } from '../../src/bucket/url.ts';
 const settings: BucketSettings = {
   name: 'my-wheels',
   region: 'us-west-2',
+  isRegionGiven: false,
+  hasEnvironmentKeys: false,
   endpoint: undefined,
   pathStyle: undefined,
   anonymous: true,

@@ -20,6 +20,7 @@ import { readProxies } from './proxy.ts';
 import { maskPasswords, secretsIn } from './secrets.ts';
 import {
   badInput,
+  checkKeys,
   readBoolean,
   readBucketName,
   readChoice,
@@ -260,9 +261,12 @@ function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
       'Set one of the two.',
     );
   }
+  if (!anonymous) checkKeys(env);
   return {
     name: readBucketName(),
     region: readRegion(env),
+    isRegionGiven: core.getInput('region') !== '',
+    hasEnvironmentKeys: (env.AWS_ACCESS_KEY_ID ?? '') !== '',
     endpoint: readUrl('endpoint-url'),
     pathStyle: readPathStyle(),
     anonymous,
@@ -270,8 +274,26 @@ function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
     presignSeconds,
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
     proxy: readProxies(env),
-    credentialsRemedy: isForkPullRequest(env.GITHUB_EVENT_NAME, readEvent(env), env.GITHUB_REPOSITORY)
+    credentialsRemedy: credentialsRemedy(env),
+  };
+}
+
+/** What to tell a step that has no credentials; the nearest reason first. */
+function credentialsRemedy(env: NodeJS.ProcessEnv): string {
+  const isSet = (name: string) => (env[name] ?? '') !== '';
+  const reasons: string[] = [];
+  const [present, absent] = isSet('AWS_ACCESS_KEY_ID')
+    ? ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
+    : ['AWS_SECRET_ACCESS_KEY', 'AWS_ACCESS_KEY_ID'];
+  if (isSet(present) && !isSet(absent)) reasons.push(`${present} is set, but ${absent} is missing or empty.`);
+  else if (isSet('AWS_PROFILE'))
+    reasons.push(
+      `AWS_PROFILE names the profile ${JSON.stringify(env.AWS_PROFILE!.slice(0, 100))}: check that the AWS configuration files have it, or unset the variable.`,
+    );
+  reasons.push(
+    isForkPullRequest(env.GITHUB_EVENT_NAME, readEvent(env), env.GITHUB_REPOSITORY)
       ? 'This run is of a pull request from a fork, and GitHub gives those no credentials: read a public bucket with no-sign-request: true, or run this step only where github.event.pull_request.head.repo.fork is false.'
       : 'Run aws-actions/configure-aws-credentials before this step (with permissions: id-token: write), or set no-sign-request: true to read a public bucket.',
-  };
+  );
+  return reasons.join(' ');
 }

@@ -256,14 +256,66 @@ export function readCommit(): string {
 /**
  * The input, AWS_REGION, AWS_DEFAULT_REGION, us-east-1: the first that is set.
  *
- * @throws WheelStoreError
+ * @throws WheelStoreError that names the input or the variable
  */
 export function readRegion(env: NodeJS.ProcessEnv): string {
-  const region = core.getInput('region') || env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1';
-  if (!/^[A-Za-z0-9-]{1,63}$/.test(region)) {
-    throw badInput('region', region, "is no region's name", 'Write it as AWS does, such as us-west-2.');
+  const input = core.getInput('region');
+  if (input !== '' && !REGION.test(input)) {
+    throw badInput('region', input, "is no region's name", 'Write it as AWS does, such as us-west-2.');
   }
-  return region;
+  if (input !== '') return input;
+  const name = ['AWS_REGION', 'AWS_DEFAULT_REGION'].find((variable) => (env[variable] ?? '') !== '');
+  const region = name === undefined ? 'us-east-1' : env[name]!;
+  if (REGION.test(region)) return region;
+  throw badVariable(
+    `${name} (${JSON.stringify(region.slice(0, 200))})`,
+    "is not a region's name",
+    "Write it as AWS does, such as us-west-2, or set the input 'region'.",
+  );
+}
+
+const REGION = /^[A-Za-z0-9-]{1,63}$/;
+
+/** Whitespace and what cannot be seen: control characters, zero-width ones, byte order marks. */
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  /[\u0000-\u0020\u007f-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/;
+const QUOTED = /^["'`]|["'`]$/;
+
+/**
+ * Refuses keys that were pasted with more than themselves, which sign wrongly or cannot be sent at all. Access key
+ * and token travel in headers, of printable ASCII; a secret may hold what its owner chose, but nothing unseen.
+ *
+ * @throws WheelStoreError that names the variable and never shows its value
+ */
+export function checkKeys(env: NodeJS.ProcessEnv): void {
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) {
+    const fault = faultOfKey(env[name] ?? '', name === 'AWS_SECRET_ACCESS_KEY');
+    if (fault === undefined) continue;
+    throw badVariable(
+      name,
+      fault,
+      'Store the secret again without it (GitHub keeps a line break at the end of what is pasted).',
+    );
+  }
+}
+
+function faultOfKey(value: string, isSecret: boolean): string | undefined {
+  if (/[\r\n]/.test(value)) return 'holds a line break';
+  if (UNSEEN.test(value)) return 'holds a blank or a control character';
+  if (QUOTED.test(value)) return 'has quotes around it';
+  if (!isSecret && !/^[!-~]*$/.test(value)) return 'holds a character that is not ASCII';
+  return undefined;
+}
+
+/**
+ * The error for a variable of the environment that cannot be used.
+ *
+ * @param name - its name, followed by its value only where that cannot be secret
+ * @param is - what is wrong, to go after the name
+ */
+export function badVariable(name: string, is: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({ title: 'Bad variable', reason: `The variable ${name} ${is}.`, remedy });
 }
 
 /**

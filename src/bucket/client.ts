@@ -2,16 +2,23 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { fromEnv } from '@aws-sdk/credential-provider-env';
+import { WheelStoreError } from '../errors.ts';
 import { credentialsIn, hideSecrets } from '../foreign-text.ts';
 import { readAnswers } from './answers.ts';
 import { type CredentialNotes, listenToSources } from './credential-sources.ts';
-import { explain, regionNamedBy } from './failures.ts';
+import { namesBucket, regionAfter } from './endpoint.ts';
+import { codeOf, explain } from './failures.ts';
 import { observe, type SentRequest } from './observe.ts';
 
 /** How to reach a bucket. Nothing below this object reads inputs or the environment. */
 export interface BucketSettings {
   readonly name: string;
   readonly region: string;
+  /** Whether the user chose the region for this bucket, and not for whatever else the job does. */
+  readonly isRegionGiven: boolean;
+  /** Whether AWS_ACCESS_KEY_ID is set: then the environment signs, and no profile (botocore, `EnvProvider`). */
+  readonly hasEnvironmentKeys: boolean;
   /** A custom endpoint; undefined: what the SDK resolves from its environment and configuration files. */
   readonly endpoint: string | undefined;
   /** undefined: path style with a custom endpoint or a dotted bucket name. */
@@ -62,7 +69,7 @@ const MAX_SOCKETS = 16;
  * Opens a bucket. Sends nothing.
  *
  * @param onRequest - told of each request; where nobody wants to know, nothing is spent on it
- * @throws WheelStoreError when the SDK's configuration files cannot be read.
+ * @throws WheelStoreError when the SDK's configuration files cannot be read, or the endpoint names the bucket.
  */
 export async function openBucket(
   settings: BucketSettings,
@@ -74,7 +81,7 @@ export async function openBucket(
     logger,
     region: async () => region.current,
     ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint }),
-    ...(settings.anonymous ? unsigned() : {}),
+    ...credentialsOf(settings),
     maxAttempts: MAX_ATTEMPTS,
     // Ours is a SHA-256 over the whole wheel; a second checksum per answer would cost and prove less.
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -90,6 +97,7 @@ export async function openBucket(
   leavePayloadToTls(client);
   const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
   hideSecrets(credentialsIn(customEndpoint ?? ''));
+  if (customEndpoint !== undefined) checkEndpoint(settings, customEndpoint);
   client.config.forcePathStyle =
     settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));
   if (customEndpoint !== undefined) suitForeignEngines(client, settings);
@@ -113,13 +121,41 @@ export async function send<Output>(
     try {
       return await request(bucket.client);
     } catch (error) {
-      const named = regionNamedBy(error);
+      const named = mayFollow(bucket, error) ? regionAfter(error) : undefined;
       const isNew = named !== undefined && named !== asked;
       // A bucket is in one region: a second redirect means that two parties on the way disagree, and go on so.
       if (!isNew || redirects === 1) throw explain(error, bucket, purpose);
       bucket.region.current = named;
     }
   }
+}
+
+/** Guessing is for a region that was meant for another cloud; AWS and whoever names one say it in each answer. */
+function mayFollow({ settings, customEndpoint }: Bucket, error: unknown): boolean {
+  return codeOf(error) !== 'InvalidRegionName' || (customEndpoint !== undefined && !settings.isRegionGiven);
+}
+
+/** @throws WheelStoreError when the bucket would be in each address twice */
+function checkEndpoint({ name, endpoint, pathStyle }: BucketSettings, customEndpoint: string): void {
+  const where = namesBucket(customEndpoint, name, pathStyle);
+  if (where === undefined) return;
+  const source =
+    endpoint === undefined
+      ? 'The endpoint that AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the AWS configuration file sets'
+      : "The input 'endpoint-url'";
+  const isHost =
+    where === 'host' ? ', or set force-path-style: true if this is the host of the whole store' : '';
+  throw new WheelStoreError({
+    title: 'Bucket in the endpoint',
+    reason: `${source} names the bucket '${name}' in its ${where}, so it would be in each address twice.`,
+    remedy: `Leave the bucket out of the endpoint${isHost}.`,
+  });
+}
+
+/** The SDK's own chain passes over keys in the environment when AWS_PROFILE is set; the AWS CLI does not. */
+function credentialsOf({ anonymous, hasEnvironmentKeys }: BucketSettings): S3ClientConfig {
+  if (anonymous) return unsigned();
+  return hasEnvironmentKeys ? { credentials: fromEnv() } : {};
 }
 
 /** Anonymous requests: the SDK has no switch for them, so the signer leaves each request as it is. */

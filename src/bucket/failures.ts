@@ -80,6 +80,7 @@ const WRONG_REGION = new Set([
   'PermanentRedirect',
   'AuthorizationHeaderMalformed',
   'IllegalLocationConstraintException',
+  'InvalidRegionName',
 ]);
 
 /** The HTTP status of an answer, from the SDK's error or from the error that explains it. */
