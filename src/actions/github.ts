@@ -8,13 +8,13 @@ import type { getOctokit } from '@actions/github';
 import { WheelStoreError } from '../errors.ts';
 import { foreignText, wordsOf } from '../foreign-text.ts';
 import { trace } from './log.ts';
+import { type Proxies, type ProxyVariables, proxyTo } from './proxy.ts';
 
 /** How to reach the API. */
 export interface GitHubAccess {
   readonly apiUrl: string;
   readonly token: string;
-  /** HTTP_PROXY, HTTPS_PROXY, NO_PROXY and their lower-case twins. */
-  readonly proxy: Readonly<Record<string, string | undefined>>;
+  readonly proxies: Proxies;
 }
 
 /** The client, as `@actions/github` makes it. */
@@ -45,13 +45,16 @@ const API_VERSION = '2022-11-28';
 /**
  * Opens a client. Reads are tried again where that may help; writes are not, because whoever writes looks first.
  * The library is loaded here, by nobody else, because reading the URL of the API is the first thing it does.
+ *
+ * @throws WheelStoreError when the proxy to the API is of a kind that Node's agents do not speak to
  */
 export async function openGitHub(access: GitHubAccess, patience: Patience): Promise<GitHub> {
+  proxyTo(access.apiUrl, access.proxies);
   const { getOctokit } = await import('@actions/github');
   const client = getOctokit(access.token, {
     baseUrl: access.apiUrl.replace(/\/+$/, ''),
     userAgent: 'wheel-store-action',
-    request: { fetch: fetchThrough(access.proxy), signal: patience.signal },
+    request: { fetch: fetchThrough(access.proxies.variables), signal: patience.signal },
     log: { debug: trace, info: trace, warn: trace, error: trace },
   });
   client.hook.wrap('request', async (send, options) => {
@@ -159,7 +162,7 @@ export function pauseFor(refusal: Refusal, tried: number, now: number): number |
  * `fetch` for octokit through Node's own agents, which know the proxies as those of the S3 client do. Redirects,
  * as from a repository's old name, are followed on the same host only: the request carries a token.
  */
-function fetchThrough(proxyEnv: GitHubAccess['proxy']): typeof fetch {
+function fetchThrough(proxyEnv: ProxyVariables): typeof fetch {
   const agents = {
     'http:': { agent: new HttpAgent({ proxyEnv }), request: httpRequest },
     'https:': { agent: new HttpsAgent({ proxyEnv }), request: httpsRequest },

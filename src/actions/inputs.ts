@@ -16,7 +16,8 @@ import {
   pullRequestOf,
   readEvent,
 } from './event.ts';
-import { readProxies } from './proxy.ts';
+import { warn } from './log.ts';
+import { type Proxies, proxyTo, readProxies, unusedProxy } from './proxy.ts';
 import { maskPasswords, secretsIn } from './secrets.ts';
 import {
   badInput,
@@ -42,6 +43,7 @@ import {
 /** What all three actions are told. */
 export interface CommonInputs {
   readonly bucket: BucketSettings;
+  readonly proxies: Proxies;
   readonly place: CommitPlace;
   /** `GITHUB_RUN_ID`. */
   readonly run: string;
@@ -215,10 +217,14 @@ function readCommonInputs(): CommonInputs {
   const env = process.env;
   // Before anything is said that could repeat one.
   hideSecrets(secretsIn(env));
-  const bucket = readBucketSettings(env);
+  const proxies = readProxies(env);
+  const bucket = readBucketSettings(env, proxies);
   maskPasswords(env);
+  const unused = unusedProxy(proxyTo(storeUrl(env, bucket), proxies), process.versions.node);
+  if (unused !== undefined) warn(unused, 'Proxy not used');
   return {
     bucket,
+    proxies,
     place: { prefix: normalisePrefix(core.getInput('prefix')), commit: readCommit() },
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),
@@ -241,7 +247,13 @@ function readHome(): string | undefined {
   }
 }
 
-function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
+/** Where the store is as far as inputs and environment say; the host names the bucket only on AWS. */
+function storeUrl(env: NodeJS.ProcessEnv, { endpoint, name, region }: BucketSettings): string {
+  const configured = endpoint || env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL;
+  return configured || `https://${name}.s3.${region}.amazonaws.com`;
+}
+
+function readBucketSettings(env: NodeJS.ProcessEnv, proxies: Proxies): BucketSettings {
   const anonymous = readBoolean('no-sign-request', false);
   const presignSeconds = readPresign();
   if (anonymous && presignSeconds !== undefined) {
@@ -273,7 +285,7 @@ function readBucketSettings(env: NodeJS.ProcessEnv): BucketSettings {
     publicUrl,
     presignSeconds,
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
-    proxy: readProxies(env),
+    proxy: proxies.variables,
     credentialsRemedy: credentialsRemedy(env),
   };
 }

@@ -1,24 +1,168 @@
-/** Reads the proxy variables, and refuses what cannot be a URL before Node repeats it in an error. */
+/**
+ * Which proxy a request goes through, as curl and pip read the variables, said in the way that Node's agents
+ * understand; what they cannot do is refused or warned of before Node repeats a password in an error.
+ */
 import { WheelStoreError } from '../errors.ts';
 
-/** The variables that Node's agents read (Node.js docs, `http.Agent`, `proxyEnv`); the lower-case one wins. */
-const PROXIES = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'HTTPS_PROXY'] as const;
-const NO_PROXIES = ['no_proxy', 'NO_PROXY'] as const;
+type Environment = Readonly<Record<string, string | undefined>>;
+type Protocol = 'http' | 'https';
 
-/** The record for `proxyEnv` of Node's agents. */
-export type ProxyVariables = Readonly<Record<string, string | undefined>>;
+/** The record for `proxyEnv` of Node's agents (Node.js docs, `http.Agent`). */
+export type ProxyVariables = Environment;
+
+/** The proxies of this environment. */
+export interface Proxies {
+  /** For Node's agents: only proxies that they can use, and hosts written as they compare them. */
+  readonly variables: ProxyVariables;
+  readonly http: Proxy | undefined;
+  readonly https: Proxy | undefined;
+  readonly bypass: readonly string[];
+}
+
+/** One proxy, by the variable that sets it. */
+interface Proxy {
+  readonly variable: string;
+  /** What comes before `://`, such as `http` or `socks5`. */
+  readonly scheme: string;
+  readonly url: string;
+}
 
 /**
- * Reads the proxy variables.
+ * Reads the proxy variables: of the first that is set, also to nothing, the value counts, lower case before upper,
+ * `ALL_PROXY` last (curl's man page, "Environment"). An address without a scheme is an http proxy's.
  *
  * @throws WheelStoreError when one cannot be read as a URL; its value may hold a password and is not repeated
  */
-export function readProxies(env: Readonly<Record<string, string | undefined>>): ProxyVariables {
-  for (const name of PROXIES) {
-    const flaw = flawOfProxy(env[name] ?? '');
-    if (flaw !== undefined) throw noUrl(name, flaw);
+export function readProxies(env: Environment): Proxies {
+  const [http, https] = [readProxy(env, 'http'), readProxy(env, 'https')];
+  const bypass = readBypass(env.no_proxy ?? env.NO_PROXY ?? '');
+  const usable = (proxy: Proxy | undefined) => (proxy !== undefined && isSpoken(proxy) ? proxy.url : '');
+  const variables = {
+    http_proxy: usable(http),
+    https_proxy: usable(https),
+    no_proxy: bypass.flatMap(forNode).join(','),
+  };
+  return { variables, http, https, bypass };
+}
+
+function readProxy(env: Environment, protocol: Protocol): Proxy | undefined {
+  const names = [`${protocol}_proxy`, `${protocol.toUpperCase()}_PROXY`, 'all_proxy', 'ALL_PROXY'];
+  const variable = names.find((name) => env[name] !== undefined);
+  const value = variable === undefined ? '' : env[variable]!;
+  if (variable === undefined || value === '') return undefined;
+  const [, scheme = 'http', rest = value] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(value) ?? [];
+  const proxy = { variable, scheme: scheme.toLowerCase(), url: `${scheme.toLowerCase()}://${rest}` };
+  const flaw = isSpoken(proxy) ? flawOfProxy(proxy.url) : undefined;
+  if (flaw !== undefined) throw noUrl(variable, flaw);
+  return proxy;
+}
+
+function isSpoken({ scheme }: Proxy): boolean {
+  return scheme === 'http' || scheme === 'https';
+}
+
+/** Commas or blanks between the entries, as curl takes them; dots around a name mean nothing. */
+function readBypass(text: string): string[] {
+  return text
+    .toLowerCase()
+    .split(/[,\s]+/)
+    .map((entry) => entry.replace(/^\.+|\.+$/g, '').replace(/\.+(?=:\d+$)/, ''))
+    .filter((entry) => entry !== '');
+}
+
+/**
+ * Whether an entry of NO_PROXY means a host: `*`, a name with all names below it, `*.name` for those below it alone,
+ * an address, an IPv4 network in CIDR notation (`10.0.0.0/8`) or from one address to another; with a port, that port
+ * of this very host.
+ *
+ * @param host - in lower case; an IPv6 address without brackets
+ * @param port - such as `443`
+ */
+function means(entry: string, host: string, port: string): boolean {
+  if (entry === '*' || entry === host || unbracketed(entry) === host) return true;
+  if (unbracketed(entry) === `${host}:${port}`) return true;
+  const range = rangeOf(entry);
+  const address = ipv4(host);
+  if (range !== undefined) return address !== undefined && range[0] <= address && address <= range[1];
+  if (entry.startsWith('*.')) return host.endsWith(entry.slice(1));
+  return address === undefined && !host.includes(':') && host.endsWith(`.${entry}`);
+}
+
+/** The entry as Node's agents compare it (Node.js docs, "Built-in Proxy Support"). */
+function forNode(entry: string): string[] {
+  const range = rangeOf(entry);
+  if (range !== undefined) return [range.map(dotted).join('-')];
+  // A network that is not IPv4, or is none, would be compared as a name.
+  if (entry.includes('/')) return [];
+  const isName = !entry.startsWith('*') && !/^[\d.:]+$|[[:]/.test(entry);
+  return isName ? [entry, `.${entry}`] : [unbracketed(entry)];
+}
+
+function unbracketed(entry: string): string {
+  return entry.replace(/^\[([0-9a-f:.]+)\](:\d+)?$/, '$1$2');
+}
+
+/** The first and the last address, as numbers, of a network or of a stretch with a `-`. */
+function rangeOf(entry: string): [number, number] | undefined {
+  const [, network = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/.exec(entry) ?? [];
+  const base = ipv4(network);
+  if (base !== undefined && Number(bits) <= 32) {
+    const size = 2 ** (32 - Number(bits));
+    const first = base - (base % size);
+    return [first, first + size - 1];
   }
-  return Object.fromEntries([...PROXIES, ...NO_PROXIES].map((name) => [name, env[name]]));
+  const [first, last] = entry.split('-').map(ipv4);
+  return first !== undefined && last !== undefined ? [first, last] : undefined;
+}
+
+function ipv4(text: string): number | undefined {
+  if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(text)) return undefined;
+  const octets = text.split('.').map(Number);
+  return octets.every((octet) => octet <= 255)
+    ? octets.reduce((sum, octet) => sum * 256 + octet, 0)
+    : undefined;
+}
+
+function dotted(address: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
+}
+
+/**
+ * The variable whose proxy a request to `url` goes through; undefined: it goes directly.
+ *
+ * @throws WheelStoreError when that proxy is of a kind that Node's agents do not speak to
+ */
+export function proxyTo(url: string, proxies: Proxies): string | undefined {
+  const to = URL.parse(url);
+  const proxy = to?.protocol === 'http:' ? proxies.http : proxies.https;
+  if (to === null || proxy === undefined) return undefined;
+  const host = unbracketed(to.hostname.toLowerCase().replace(/\.$/, ''));
+  const port = to.port || (to.protocol === 'http:' ? '80' : '443');
+  if (proxies.bypass.some((entry) => means(entry, host, port))) return undefined;
+  if (isSpoken(proxy)) return proxy.variable;
+  const name = to.protocol === 'http:' ? 'HTTP_PROXY' : 'HTTPS_PROXY';
+  throw new WheelStoreError({
+    title: 'Bad proxy',
+    reason: `The environment variable ${proxy.variable} names a proxy of the kind ${proxy.scheme}://, which Node does not speak to.`,
+    remedy: `Set ${name} to an http:// or https:// proxy in the env of the step, set it to nothing to go without, or name ${host} in NO_PROXY.`,
+  });
+}
+
+/**
+ * Whether this Node's agents use proxies at all: from 24.5.0 on, and 22.21.0 of that line (Node.js docs, `http.Agent`,
+ * `proxyEnv`, "History").
+ *
+ * @param version - as in `process.versions.node`
+ */
+export function usesProxies(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 24 || (major === 24 && minor >= 5) || (major === 22 && minor >= 21);
+}
+
+/** What to warn of when a Node that does not use proxies should; undefined: nothing. */
+export function unusedProxy(variable: string | undefined, version: string): string | undefined {
+  if (variable === undefined || usesProxies(version)) return undefined;
+  return `${variable} is set, but Node ${version}, which this runner brings along, does not use proxies, so requests go past it. Update the runner to 2.328.0 or newer.`;
 }
 
 /**
@@ -27,7 +171,6 @@ export function readProxies(env: Readonly<Record<string, string | undefined>>): 
  * would go to a wrong one; what follows a `%` must be two hex digits of UTF-8 (section 2.1).
  */
 function flawOfProxy(address: string): string | undefined {
-  if (!/^https?:\/\//i.test(address)) return undefined;
   if (/[\r\n]/.test(address)) return 'holds a line break';
   const url = URL.parse(address);
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return 'is not a URL';

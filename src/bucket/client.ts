@@ -31,7 +31,7 @@ export interface BucketSettings {
   readonly presignSeconds: number | undefined;
   /** Whether the environment asks for checksums on every request (AWS_REQUEST_CHECKSUM_CALCULATION). */
   readonly checksumsAsked: boolean;
-  /** HTTP_PROXY, HTTPS_PROXY, NO_PROXY and their lower-case twins. */
+  /** `http_proxy`, `https_proxy` and `no_proxy`, as Node's agents read them. */
   readonly proxy: Readonly<Record<string, string | undefined>>;
   /** What to tell a reader whose step has no credentials. */
   readonly credentialsRemedy: string;
