@@ -8,7 +8,8 @@
  *     {prefix}/{commit}/{project}/index.html               the same, for one project
  */
 import { WheelStoreError } from './errors.ts';
-import { readWheelFilename, type WheelName } from './wheel/filename.ts';
+import { readWheelFilename, type WheelName, wheelNameFault } from './wheel/filename.ts';
+import { quote } from './wheel/quote.ts';
 
 /** Where all wheels of one commit are kept. */
 export interface CommitPlace {
@@ -124,4 +125,19 @@ export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | und
   if (run === undefined || attempt === undefined || !isDecimal(run) || !isDecimal(attempt)) return undefined;
   if (segments.length === 3 && !isTarget(target)) return undefined;
   return { key, name, target, run, attempt };
+}
+
+/**
+ * Why a key that looks like a wheel's is not read as one, as the end of a sentence; undefined for a wheel's key, and for
+ * what nobody takes for one.
+ */
+export function wheelKeyFault(place: CommitPlace, key: string): string | undefined {
+  const segments = key.slice(commitFolder(place).length).split('/');
+  const fault = segments.length <= 3 ? wheelNameFault(segments.at(-1)!) : undefined;
+  if (fault !== undefined) return `by its name it is no wheel, because ${fault}`;
+  const isWheel = segments.length === 2 || segments.length === 3;
+  if (!isWheel || readWheelFilename(segments.at(-1)!) === undefined) return undefined;
+  const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
+  if (run === undefined || attempt === undefined || (isDecimal(run) && isDecimal(attempt))) return undefined;
+  return `${quote(segments[0]!)} is no run and attempt that GitHub gives out`;
 }

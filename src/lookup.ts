@@ -1,12 +1,21 @@
 /** Which of the stored wheels answers a question: per target the newest, by run and attempt. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
+import { isTransient } from './bucket/failures.ts';
 import { hashObject, headObject, type ListedObject, listObjects, type ObjectHead } from './bucket/objects.ts';
 import { WheelStoreError } from './errors.ts';
-import { type CommitPlace, commitFolder, indexKey, type PlacedWheel, readWheelKey } from './layout.ts';
+import {
+  type CommitPlace,
+  commitFolder,
+  indexKey,
+  type PlacedWheel,
+  readWheelKey,
+  wheelKeyFault,
+} from './layout.ts';
 import { reasonToIgnore, storedSha256, type Trust } from './trust.ts';
 import type { Interpreter } from './wheel/interpreter.ts';
 import { allowsPython, rankWheels } from './wheel/pick.ts';
+import { quote } from './wheel/quote.ts';
 
 /** What is looked up. */
 export interface Query {
@@ -148,7 +157,7 @@ export async function lookUp(
   signal: AbortSignal,
   interpreter?: Interpreter,
 ): Promise<Answer> {
-  const objects = await listObjects(bucket, commitFolder(query.place), { signal });
+  const { objects, misnamed } = await listPlace(bucket, query.place, signal);
   const { byTarget, warnings: crowded } = rank(objects, query);
   const hasIndex = objects.some(({ key }) => key === indexKey(query.place));
   const reader = readerOf(bucket, query, signal);
@@ -156,7 +165,7 @@ export async function lookUp(
     const best = await bestUsable(byTarget, interpreter, reader);
     const wheels = best === undefined ? [] : [best];
     const unfit = best === undefined ? newestOf(byTarget).map(({ name }) => name.filename) : [];
-    const warnings = [...crowded, ...reader.warnings];
+    const warnings = [...misnamed, ...crowded, ...reader.warnings];
     return { wheels, missing: missingOf(query, byTarget), unfit, hasIndex, warnings };
   }
   const found = await Promise.all(
@@ -164,8 +173,30 @@ export async function lookUp(
   );
   const wheels = found.filter((wheel) => wheel !== undefined);
   const stored = new Map(wheels.map((wheel) => [wheel.target, wheel]));
-  const warnings = [...crowded, ...reader.warnings];
+  const warnings = [...misnamed, ...crowded, ...reader.warnings];
   return { wheels, missing: missingOf(query, stored), unfit: [], hasIndex, warnings };
+}
+
+/** Keys that nobody else writes are listed by their thousands; of those that are passed over, some are held. */
+async function listPlace(
+  bucket: Bucket,
+  place: CommitPlace,
+  signal: AbortSignal,
+): Promise<{ objects: ListedObject[]; misnamed: LookUpWarning[] }> {
+  const index = indexKey(place);
+  const misnamed: LookUpWarning[] = [];
+  let count = 0;
+  const keep = (key: string) => {
+    if (key === index || readWheelKey(place, key) !== undefined) return true;
+    const fault = wheelKeyFault(place, key);
+    if (fault === undefined) return false;
+    count += 1;
+    if (count <= MAX_NAMED) misnamed.push(misnamedWarning(bucket, key, fault));
+    return false;
+  };
+  const objects = await listObjects(bucket, commitFolder(place), { signal, keep });
+  if (count > MAX_NAMED) misnamed.push(moreMisnamed(bucket, place, count - MAX_NAMED));
+  return { objects, misnamed };
 }
 
 function newestOf(byTarget: Ranking['byTarget']): ListedWheel[] {
@@ -197,7 +228,9 @@ function readerOf(
       const stored = withHead(wheel, head);
       // Only a reader who names a hash pays for reading an object that has none with it.
       const sha256 =
-        stored.sha256 === '' && trust.sha256.length > 0 ? await hashObject(bucket, head) : stored.sha256;
+        stored.sha256 === '' && trust.sha256.length > 0
+          ? await hashObject(bucket, head, signal)
+          : stored.sha256;
       const reason = reasonToIgnore(wheel, place.commit, head.metadata, sha256, trust);
       if (reason !== undefined) {
         const count = (ignored.get(wheel.target) ?? 0) + 1;
@@ -218,6 +251,20 @@ function ignoredWarning(bucket: Bucket, { key }: ListedWheel, reason: string): L
   return {
     title: 'Stored wheel ignored',
     text: `Ignored s3://${bucket.settings.name}/${key}: ${reason}.`,
+  };
+}
+
+function misnamedWarning(bucket: Bucket, key: string, fault: string): LookUpWarning {
+  return {
+    title: 'Stored wheel ignored',
+    text: `Ignored ${quote(key)} in the bucket ${bucket.settings.name}: ${fault}.`,
+  };
+}
+
+function moreMisnamed(bucket: Bucket, place: CommitPlace, count: number): LookUpWarning {
+  return {
+    title: 'Stored wheel ignored',
+    text: `Ignored ${count} more whose names are not a wheel's below s3://${bucket.settings.name}/${commitFolder(place)}.`,
   };
 }
 
@@ -256,7 +303,7 @@ export async function listCommit(
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommitListing> {
-  const objects = await listObjects(bucket, commitFolder(place), { signal });
+  const { objects } = await listPlace(bucket, place, signal);
   const query: Query = { place, targets: '*', only: {}, trust };
   const reader = readerOf(bucket, query, signal, known);
   const newest = [...rank(objects, query).byTarget.values()].map(async (groups) => {
@@ -282,7 +329,7 @@ export async function newestListed(
   target: string,
   signal: AbortSignal,
 ): Promise<ListedWheel | undefined> {
-  const objects = await listObjects(bucket, commitFolder(place), { signal });
+  const { objects } = await listPlace(bucket, place, signal);
   const [newest = []] = rank(objects, { place, targets: [target], only: {} }).byTarget.get(target) ?? [];
   return newest.length === 1 ? newest[0] : undefined;
 }
@@ -293,27 +340,36 @@ export function isComplete({ wheels, missing }: Answer): boolean {
 }
 
 /**
- * Looks again and again until all that was asked for is stored, or `seconds` are over.
+ * Looks again and again until all that was asked for is stored, or `seconds` are over. A store that does not answer
+ * may do so in a while, unless it refuses.
  *
- * @param onWait - told once, before the first wait
+ * @param onWait - told before the first wait, and when a store stops or begins to answer: why it gives none, if it does
+ * @throws WheelStoreError when the last look failed, or any for a reason that does not pass
  */
 export async function lookUpUntil(
   seconds: number,
-  onWait: () => void,
+  onWait: (failure: WheelStoreError | undefined) => void,
   ...question: Parameters<typeof lookUp>
 ): Promise<Answer> {
   const [, , signal] = question;
   // Not performance.now(), which loads half a dozen of Node's modules.
   const end = process.uptime() + seconds;
-  let answer = await lookUp(...question);
-  for (let pause = FIRST_PAUSE_MS; !isComplete(answer); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+  let wasFailing: boolean | undefined;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    const answer = await lookUp(...question).catch(transientFailure);
     const left = (end - process.uptime()) * 1000;
-    if (left <= 0) return answer;
-    if (pause === FIRST_PAUSE_MS) onWait();
+    const isFailing = answer instanceof WheelStoreError;
+    if (isFailing && left <= 0) throw answer;
+    if (!isFailing && (left <= 0 || isComplete(answer))) return answer;
+    if (isFailing !== wasFailing) onWait(isFailing ? answer : undefined);
+    wasFailing = isFailing;
     await delay(Math.min(pause, left), undefined, { signal });
-    answer = await lookUp(...question);
   }
-  return answer;
+}
+
+function transientFailure(error: unknown): WheelStoreError {
+  if (error instanceof WheelStoreError && isTransient(error)) return error;
+  throw error;
 }
 
 function missingOf({ targets }: Query, stored: ReadonlyMap<string, unknown>): string[] {

@@ -42,7 +42,7 @@ export async function publishIndex(
     signal.throwIfAborted();
     const outdated = await findOutdated(bucket, publication, projects, heads, signal);
     if (outdated.length === 0) return;
-    const written = await Promise.all(outdated.map((page) => putPage(bucket, page)));
+    const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
     const areWritten = written.every((isWritten) => isWritten);
     // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
     if (areWritten && bucket.customEndpoint === undefined) return;
@@ -80,9 +80,13 @@ async function findOutdated(
 }
 
 /** @returns false when somebody else put or deleted the page since it was read */
-async function putPage(bucket: Bucket, { key, html, before }: OutdatedPage): Promise<boolean> {
+async function putPage(
+  bucket: Bucket,
+  { key, html, before }: OutdatedPage,
+  signal: AbortSignal,
+): Promise<boolean> {
   const page = { text: html, contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
-  const put = (condition: PutCondition) => putText(bucket, key, page, condition);
+  const put = (condition: PutCondition) => putText(bucket, key, page, condition, signal);
   try {
     if (before === undefined) await put({ ifNoneMatch: '*' });
     else await putOver(before.etag, put, bucket.customEndpoint !== undefined);

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from './bucket/client.ts';
+import { afterGrace, untilCleanedUp } from './bucket/deadline.ts';
 import { placeOf, refusesCondition, statusOf } from './bucket/failures.ts';
 import {
   deleteObject,
@@ -58,17 +59,26 @@ const MAX_OWNER_POLLS = 10;
  */
 export async function placeInSlot(bucket: Bucket, placement: Placement): Promise<Placed> {
   const putId = randomUUID();
-  const announcement = announcementOf(bucket, placement, putId);
-  // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
-  // store first says what it is about to put: of two that differ, at least one sees the other.
-  if (bucket.customEndpoint !== undefined) await announcement.put();
+  const cleanUp = untilCleanedUp(placement.signal);
+  const own: OwnPut = { putId, cleanUp, announcement: announcementOf(bucket, placement, putId, cleanUp) };
   let placed: Found | undefined;
   try {
-    placed = await lookPutLook(bucket, placement, announcement, putId);
+    // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
+    // store first says what it is about to put: of two that differ, at least one sees the other.
+    if (bucket.customEndpoint !== undefined) await own.announcement.put();
+    placed = await lookPutLook(bucket, placement, own);
     return { wheel: placed.wheel, how: placed.how };
   } finally {
-    if (placed?.isRemovable !== true) await announcement.withdraw();
+    if (placed?.isRemovable !== true) await own.announcement.withdraw();
   }
+}
+
+/** What this call may put, and take away again. */
+interface OwnPut {
+  readonly putId: string;
+  readonly announcement: Announcement;
+  /** Ends a clean-up in time. */
+  readonly cleanUp: AbortSignal;
 }
 
 /** Our bytes in the slot. */
@@ -85,19 +95,30 @@ interface Announcement {
   withdraw(): Promise<void>;
 }
 
-function announcementOf(bucket: Bucket, placement: Placement, putId: string): Announcement {
-  const { slot, wheel } = placement;
+function announcementOf(
+  bucket: Bucket,
+  placement: Placement,
+  putId: string,
+  cleanUp: AbortSignal,
+): Announcement {
+  const { slot, wheel, signal } = placement;
   const key = markOf(placement, putId, 'claim');
   let isThere = false;
   return {
     key,
     isThere: () => isThere,
     async put() {
-      await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename));
-      isThere = true;
+      try {
+        await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), afterGrace(signal));
+        isThere = true;
+      } catch (error) {
+        // Cut off, its outcome is unknown.
+        isThere = signal.aborted;
+        throw error;
+      }
     },
     async withdraw() {
-      if (isThere) await removeMark(bucket, key, placement);
+      if (isThere) await removeMark(bucket, key, placement, cleanUp);
     },
   };
 }
@@ -107,25 +128,19 @@ function markOf({ slot, wheel }: Placement, putId: string, kind: 'claim' | 'remo
   return `${slotFolder(slot)}.${wheel.sha256}.${putId}.${kind}`;
 }
 
-async function lookPutLook(
-  bucket: Bucket,
-  placement: Placement,
-  announcement: Announcement,
-  putId: string,
-): Promise<Found> {
+async function lookPutLook(bucket: Bucket, placement: Placement, own: OwnPut): Promise<Found> {
   for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-    const there = await findOurBytes(bucket, placement, announcement, putId);
+    const there = await findOurBytes(bucket, placement, own);
     if (there !== undefined) return there;
     placement.signal.throwIfAborted();
     try {
-      const outcome = await putOnce(bucket, placement, putId);
+      const outcome = await putOnce(bucket, placement, own.putId);
       // From here on the wheel is stored, and a cancelled job may as well say so; before, it must not stay.
       placement.signal.throwIfAborted();
-      const placed = await confirm(bucket, placement, putId, outcome);
+      const placed = await confirm(bucket, placement, own.putId, outcome);
       if (placed !== undefined) return { ...placed, isRemovable: false };
     } catch (error) {
-      if (placement.signal.aborted || mayHaveStored(error))
-        await removeOwn(bucket, placement, announcement, putId);
+      if (placement.signal.aborted || mayHaveStored(error)) await removeOwn(bucket, placement, own);
       throw error;
     }
   }
@@ -142,18 +157,18 @@ async function lookPutLook(
 async function findOurBytes(
   bucket: Bucket,
   placement: Placement,
-  announcement: Announcement,
-  putId: string,
+  { putId, announcement }: OwnPut,
 ): Promise<Found | undefined> {
+  const { signal } = placement;
   for (let polls = 0; polls <= MAX_REMOVAL_POLLS; polls += 1) {
     // Whether the announcement was there before this look is what counts.
     const isAnnounced = announcement.isThere();
-    const { ours, rivals, allies, removals } = await look(bucket, placement);
+    const { ours, rivals, allies, removals } = await look(bucket, placement, signal);
     if (ours === undefined) {
       if (rivals[0] !== undefined) throw slotClaimed(bucket, placement, rivals[0]);
       return undefined;
     }
-    const head = await headObject(bucket, ours.key);
+    const head = await headObject(bucket, ours.key, signal);
     if (head === undefined) continue;
     const wheel = await sameBytes(bucket, placement, head);
     const owner = head.metadata[PUT_ID];
@@ -168,7 +183,7 @@ async function findOurBytes(
       const isEnded = owner === undefined || (bucket.customEndpoint !== undefined && !isOwnerAtWork);
       return { wheel, how: 'was-there', isRemovable: !isEnded };
     }
-    await delay(POLL_MS, undefined, { signal: placement.signal });
+    await delay(POLL_MS, undefined, { signal });
   }
   throw vanished(bucket, placement);
 }
@@ -188,9 +203,13 @@ interface SlotView {
  *
  * @throws WheelStoreError when another wheel is there
  */
-async function look(bucket: Bucket, placement: Placement): Promise<SlotView> {
+async function look(bucket: Bucket, placement: Placement, signal: AbortSignal): Promise<SlotView> {
   const { slot, wheel } = placement;
-  const objects = await listObjects(bucket, slotFolder(slot), { directly: true });
+  const objects = await listObjects(bucket, slotFolder(slot), {
+    directly: true,
+    keep: isOfSlot(slot),
+    signal,
+  });
   const key = wheelKey(slot, wheel.filename);
   const others = objects.filter(
     (object) => object.key !== key && object.size > 0 && readWheelKey(slot, object.key) !== undefined,
@@ -204,6 +223,10 @@ async function look(bucket: Bucket, placement: Placement): Promise<SlotView> {
     allies: objects.filter((object) => isMark(object, 'claim', isOurs)),
     removals: objects.filter((object) => isMark(object, 'removing', isOurs)),
   };
+}
+
+function isOfSlot(slot: Slot): (key: string) => boolean {
+  return (key) => MARK.test(key) || readWheelKey(slot, key) !== undefined;
 }
 
 function isMark({ key }: ListedObject, kind: string, isMeant: (sha256: string) => boolean): boolean {
@@ -230,7 +253,7 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
     return await putFile(bucket, upload);
   } catch (error) {
     if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
-    if ((await look(bucket, placement)).ours !== undefined) return { created: false };
+    if ((await look(bucket, placement, signal)).ours !== undefined) return { created: false };
     const outcome = await putFile(bucket, { ...upload, onlyIfAbsent: false });
     // Only now it shows that nothing but the condition was refused.
     warn(
@@ -252,7 +275,8 @@ async function confirm(
   putId: string,
   outcome: Outcome,
 ): Promise<Placed | undefined> {
-  const { ours: found } = await look(bucket, placement);
+  const signal = afterGrace(placement.signal);
+  const { ours: found } = await look(bucket, placement, signal);
   if (found === undefined) {
     if (outcome.created) throw vanished(bucket, placement);
     return undefined;
@@ -260,7 +284,7 @@ async function confirm(
   if (outcome.created && outcome.etag !== '' && outcome.etag === found.etag) {
     return { wheel: describe(placement, found), how: 'put' };
   }
-  const head = await headObject(bucket, found.key);
+  const head = await headObject(bucket, found.key, signal);
   if (head === undefined) return undefined;
   const wheel = await sameBytes(bucket, placement, head);
   return head.metadata[PUT_ID] === putId ? { wheel, how: 'put' } : undefined;
@@ -271,7 +295,9 @@ async function sameBytes(bucket: Bucket, placement: Placement, head: ObjectHead)
   const { wheel } = placement;
   const stored = withHead(readWheelKey(placement.slot, head.key)!, head);
   const sha256 =
-    stored.sha256 === '' && head.size === wheel.size ? await hashObject(bucket, head) : stored.sha256;
+    stored.sha256 === '' && head.size === wheel.size
+      ? await hashObject(bucket, head, placement.signal)
+      : stored.sha256;
   if (head.size !== wheel.size || sha256 !== wheel.sha256) throw otherBytes(bucket, placement, head, sha256);
   return { ...stored, sha256 };
 }
@@ -301,23 +327,23 @@ function mayHaveStored(error: unknown): boolean {
 async function removeOwn(
   bucket: Bucket,
   placement: Placement,
-  announcement: Announcement,
-  putId: string,
+  { putId, announcement, cleanUp }: OwnPut,
 ): Promise<void> {
   const { slot, wheel, warn } = placement;
   const key = wheelKey(slot, wheel.filename);
   try {
-    const head = await headObject(bucket, key);
+    const head = await headObject(bucket, key, cleanUp);
     if (head?.metadata[PUT_ID] !== putId) return;
     const removing = markOf(placement, putId, 'removing');
-    await putEmptyObject(bucket, removing, key);
-    const objects = await listObjects(bucket, slotFolder(slot), { directly: true });
+    await putEmptyObject(bucket, removing, key, cleanUp);
+    const options = { directly: true, keep: isOfSlot(slot), signal: cleanUp };
+    const objects = await listObjects(bucket, slotFolder(slot), options);
     const isOurs = (sha256: string) => sha256 === wheel.sha256;
     const isNeeded = objects.some(
       (object) => object.key !== announcement.key && isMark(object, 'claim', isOurs),
     );
-    if (!isNeeded) await deleteObject(bucket, key);
-    await removeMark(bucket, removing, placement);
+    if (!isNeeded) await deleteObject(bucket, key, cleanUp);
+    await removeMark(bucket, removing, placement, cleanUp);
   } catch (error) {
     warn(
       `What this step put at ${key} could not be taken away again. ${(error as Error).message}`,
@@ -326,9 +352,14 @@ async function removeOwn(
   }
 }
 
-async function removeMark(bucket: Bucket, key: string, { warn }: Placement): Promise<void> {
+async function removeMark(
+  bucket: Bucket,
+  key: string,
+  { warn }: Placement,
+  cleanUp: AbortSignal,
+): Promise<void> {
   try {
-    await deleteObject(bucket, key);
+    await deleteObject(bucket, key, cleanUp);
   } catch (error) {
     warn(
       `The empty object ${key}, a mark for other steps, could not be removed. ${(error as Error).message}`,

@@ -13,6 +13,7 @@ const settings: BucketSettings = {
   publicUrl: undefined,
   presignSeconds: undefined,
   checksumsAsked: false,
+  requestTimeout: 60,
   proxy: {},
   credentialsRemedy: '',
 };

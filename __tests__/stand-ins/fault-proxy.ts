@@ -80,16 +80,17 @@ export interface FaultProxy extends AsyncDisposable {
   operations(): Operation[];
 }
 
-/** Starts a proxy before `endpoint`; `rule` says what becomes of each request. */
+/** Starts a proxy before `endpoint`; `rule` says what becomes of each request. `port`: 0 for any that is free. */
 export async function startFaultProxy(
   endpoint: string,
   rule: (seen: SeenRequest) => Fault = () => undefined,
+  port = 0,
 ): Promise<FaultProxy> {
   const requests: SeenRequest[] = [];
   const server: Server = createServer((incoming, response) => {
     void handle(incoming, response, endpoint, requests, rule).catch(() => response.destroy());
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -159,7 +160,7 @@ async function dripped(
   { pieceBytes, pauseMs }: { pieceBytes: number; pauseMs: number },
 ): Promise<void> {
   response.writeHead(status, headers);
-  for (let sent = 0; sent < body.length; sent += pieceBytes) {
+  for (let sent = 0; sent < body.length && !response.destroyed; sent += pieceBytes) {
     response.write(body.subarray(sent, sent + pieceBytes));
     await delay(pauseMs);
   }

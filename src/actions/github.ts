@@ -2,19 +2,20 @@
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { getOctokit } from '@actions/github';
 import { WheelStoreError } from '../errors.ts';
 import { foreignText, wordsOf } from '../foreign-text.ts';
 import { trace } from './log.ts';
-import { type Proxies, type ProxyVariables, proxyTo } from './proxy.ts';
+import { type Proxies, proxyTo } from './proxy.ts';
 
 /** How to reach the API. */
 export interface GitHubAccess {
   readonly apiUrl: string;
   readonly token: string;
   readonly proxies: Proxies;
+  /** Seconds that a request may take to its answer's last byte. */
+  readonly requestTimeout: number;
 }
 
 /** The client, as `@actions/github` makes it. */
@@ -39,6 +40,8 @@ const PAUSE_AT_LIMIT_MS = 60_000;
 /** How long a connection may stay silent. */
 const SILENCE_TIMEOUT_MS = 20_000;
 const MOST_REDIRECTS = 3;
+/** A page of 100 comments of 65,536 characters, each of them escaped in JSON, stays below. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Said with every request, so that answers keep their form when GitHub's next version comes. */
 const API_VERSION = '2022-11-28';
 
@@ -54,7 +57,7 @@ export async function openGitHub(access: GitHubAccess, patience: Patience): Prom
   const client = getOctokit(access.token, {
     baseUrl: access.apiUrl.replace(/\/+$/, ''),
     userAgent: 'wheel-store-action',
-    request: { fetch: fetchThrough(access.proxies.variables), signal: patience.signal },
+    request: { fetch: fetchThrough(access), signal: patience.signal },
     log: { debug: trace, info: trace, warn: trace, error: trace },
   });
   client.hook.wrap('request', async (send, options) => {
@@ -162,7 +165,8 @@ export function pauseFor(refusal: Refusal, tried: number, now: number): number |
  * `fetch` for octokit through Node's own agents, which know the proxies as those of the S3 client do. Redirects,
  * as from a repository's old name, are followed on the same host only: the request carries a token.
  */
-function fetchThrough(proxyEnv: ProxyVariables): typeof fetch {
+function fetchThrough({ proxies, requestTimeout }: GitHubAccess): typeof fetch {
+  const proxyEnv = proxies.variables;
   const agents = {
     'http:': { agent: new HttpAgent({ proxyEnv }), request: httpRequest },
     'https:': { agent: new HttpsAgent({ proxyEnv }), request: httpsRequest },
@@ -176,7 +180,10 @@ function fetchThrough(proxyEnv: ProxyVariables): typeof fetch {
         method: init.method ?? 'GET',
         headers: init.headers as Record<string, string>,
         timeout: SILENCE_TIMEOUT_MS,
-        ...(init.signal ? { signal: init.signal } : {}),
+        signal: AbortSignal.any([
+          AbortSignal.timeout(requestTimeout * 1000),
+          ...(init.signal ? [init.signal] : []),
+        ]),
       });
       // What ends the line while the body arrives is told by the answer's stream.
       outgoing.on('error', () => undefined);
@@ -185,12 +192,23 @@ function fetchThrough(proxyEnv: ProxyVariables): typeof fetch {
       );
       outgoing.end(init.body ?? undefined);
       const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-      const body = await buffer(answer);
+      const body = await readBody(answer);
       const next = redirectOf(answer, url);
       if (next === undefined || redirects === MOST_REDIRECTS) return responseOf(answer, body);
       url = next;
     }
   };
+}
+
+async function readBody(answer: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of answer) {
+    size += (chunk as Buffer).length;
+    if (size > MAX_ANSWER_BYTES) throw new Error('The answer is larger than any of GitHub’s.');
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks);
 }
 
 function redirectOf(

@@ -32,6 +32,7 @@ import {
   readPullRequest,
   readRegion,
   readRepository,
+  readRequestTimeout,
   readRuns,
   readSha256,
   readTarget,
@@ -285,6 +286,7 @@ function readBucketSettings(env: NodeJS.ProcessEnv, proxies: Proxies): BucketSet
     publicUrl,
     presignSeconds,
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
+    requestTimeout: readRequestTimeout(env),
     proxy: proxies.variables,
     credentialsRemedy: credentialsRemedy(env),
   };

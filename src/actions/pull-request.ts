@@ -70,7 +70,10 @@ export async function commentOnPullRequest(
   const [owner = '', repo = ''] = inputs.repository.split('/');
   checkAccess(comment, owner, repo);
   const patience = patienceUntil(signal);
-  const github = await openGitHub({ ...comment, proxies: inputs.proxies }, patience);
+  const github = await openGitHub(
+    { ...comment, proxies: inputs.proxies, requestTimeout: inputs.bucket.requestTimeout },
+    patience,
+  );
   const thread = { github, at: { owner, repo, issue_number: pullRequest }, login: askOnce(github) };
   try {
     await converge(bucket, inputs, comment, thread, patience);

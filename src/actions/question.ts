@@ -1,5 +1,6 @@
 /** The look-up as `find` and `fetch` ask it: with their inputs, waiting where they say so, warnings in the log. */
 import type { Bucket } from '../bucket/client.ts';
+import type { WheelStoreError } from '../errors.ts';
 import { type Answer, describeQuery, lookUpUntil } from '../lookup.ts';
 import type { LookUpInputs } from './inputs.ts';
 import { say, warn } from './log.ts';
@@ -20,8 +21,10 @@ export interface Reply extends Answer {
 export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSignal): Promise<Reply> {
   const interpreter = inputs.forPython === undefined ? undefined : await interpreterOf(inputs.forPython);
   const started = process.uptime();
-  const onWait = () =>
-    say(`Not stored yet: ${describeQuery(inputs)}. Looking again for up to ${inputs.wait} seconds.`);
+  const onWait = (failure: WheelStoreError | undefined) => {
+    const why = failure?.message ?? `Not stored yet: ${describeQuery(inputs)}.`;
+    say(`${why} Looking again for up to ${inputs.wait} seconds.`);
+  };
   const answer = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
   showWarnings(answer);
   const waited =

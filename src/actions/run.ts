@@ -33,6 +33,8 @@ export async function run(action: Action): Promise<void> {
   } catch (error) {
     failOnce(cancellation.signal.aborted ? cancellation.signal.reason : error);
   }
+  // A pause before another try, or a process that was to give credentials, must not outlast the step.
+  if (cancellation.signal.aborted || failure.isReported) process.stdout.write('', () => process.exit());
 }
 
 const DEFECT = { title: 'Defect in wheel-store-action' } as const;

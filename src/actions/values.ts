@@ -131,6 +131,25 @@ export function readWait(): number {
   );
 }
 
+/** Seconds; see {@link readRequestTimeout}. */
+const DEFAULT_REQUEST_TIMEOUT = 60;
+
+/**
+ * `WHEEL_STORE_REQUEST_TIMEOUT`: how long a request may take to its answer's last byte, in seconds; 60 if empty.
+ *
+ * @throws WheelStoreError that names the variable
+ */
+export function readRequestTimeout(env: NodeJS.ProcessEnv): number {
+  const text = env.WHEEL_STORE_REQUEST_TIMEOUT ?? '';
+  if (text === '') return DEFAULT_REQUEST_TIMEOUT;
+  if (/^[1-9][0-9]{0,3}$/.test(text)) return Number(text);
+  throw badVariable(
+    `WHEEL_STORE_REQUEST_TIMEOUT (${JSON.stringify(text.slice(0, 200))})`,
+    'is not a number of seconds from 1 to 9999',
+    'Write seconds, such as 120, or leave it empty for 60.',
+  );
+}
+
 /**
  * The number of a pull request; undefined when the input is empty.
  *

@@ -7,8 +7,16 @@ import { WheelStoreError } from '../errors.ts';
 import { credentialsIn, hideSecrets } from '../foreign-text.ts';
 import { readAnswers } from './answers.ts';
 import { type CredentialNotes, listenToSources } from './credential-sources.ts';
+import {
+  boundTries,
+  collectDocument,
+  deadlinesOf,
+  type RequestOptions,
+  TOO_LARGE,
+  unlessAborted,
+} from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
-import { codeOf, explain } from './failures.ts';
+import { codeOf, explain, placeOf } from './failures.ts';
 import { observe, type SentRequest } from './observe.ts';
 
 /** How to reach a bucket. Nothing below this object reads inputs or the environment. */
@@ -31,6 +39,8 @@ export interface BucketSettings {
   readonly presignSeconds: number | undefined;
   /** Whether the environment asks for checksums on every request (AWS_REQUEST_CHECKSUM_CALCULATION). */
   readonly checksumsAsked: boolean;
+  /** Seconds that a request may take from its first byte to its answer's last, without what large bodies need. */
+  readonly requestTimeout: number;
   /** `http_proxy`, `https_proxy` and `no_proxy`, as Node's agents read them. */
   readonly proxy: Readonly<Record<string, string | undefined>>;
   /** What to tell a reader whose step has no credentials. */
@@ -56,13 +66,17 @@ export interface RequestPurpose {
   readonly permission: string;
   /** The key, or the key prefix of a list. */
   readonly key: string;
+  /** Bytes of the body that is sent or received; undefined: none but a document of S3's. */
+  readonly bytes?: number;
+  /** Gives the request up. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Tries per request, the first included; the SDK waits in between, with jitter, at most 20 s. */
 const MAX_ATTEMPTS = 5;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** How long a connection may stay silent before the request is tried again. */
-const SILENCE_TIMEOUT_MS = 60_000;
+/** How long a connection may stay silent before the request is tried again, unless more was asked for. */
+const MIN_IDLE_SECONDS = 60;
 const MAX_SOCKETS = 16;
 
 /**
@@ -85,9 +99,10 @@ export async function openBucket(
     maxAttempts: MAX_ATTEMPTS,
     // Ours is a SHA-256 over the whole wheel; a second checksum per answer would cost and prove less.
     responseChecksumValidation: 'WHEN_REQUIRED',
+    streamCollector: collectDocument,
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
-      socketTimeout: SILENCE_TIMEOUT_MS,
+      socketTimeout: Math.max(MIN_IDLE_SECONDS, settings.requestTimeout) * 1000,
       httpAgent: new HttpAgent({ keepAlive: true, maxSockets: MAX_SOCKETS, proxyEnv: settings.proxy }),
       httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS, proxyEnv: settings.proxy }),
     },
@@ -95,6 +110,7 @@ export async function openBucket(
   readAnswers(client);
   if (onRequest !== undefined) observe(client, onRequest);
   leavePayloadToTls(client);
+  boundTries(client, settings.requestTimeout);
   const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
   hideSecrets(credentialsIn(customEndpoint ?? ''));
   if (customEndpoint !== undefined) checkEndpoint(settings, customEndpoint);
@@ -106,7 +122,8 @@ export async function openBucket(
 
 /**
  * Sends one request through `request`, once more when S3 answers that the bucket is in another region, and
- * from then on all requests of this bucket go there.
+ * from then on all requests of this bucket go there. `request` passes its options on to the client, which end
+ * the request when the purpose's signal is aborted, or when it takes too long.
  *
  * @throws WheelStoreError that says what to do; its `cause` is the SDK's error, which `statusOf` and `codeOf`
  *   read. An abort is passed on as it is.
@@ -114,12 +131,12 @@ export async function openBucket(
 export async function send<Output>(
   bucket: Bucket,
   purpose: RequestPurpose,
-  request: (client: S3Client) => Promise<Output>,
+  request: (client: S3Client, options: RequestOptions) => Promise<Output>,
 ): Promise<Output> {
   for (let redirects = 0; ; redirects += 1) {
     const asked = bucket.region.current;
     try {
-      return await request(bucket.client);
+      return await sendInTime(bucket, purpose, request);
     } catch (error) {
       const named = mayFollow(bucket, error) ? regionAfter(error) : undefined;
       const isNew = named !== undefined && named !== asked;
@@ -128,6 +145,44 @@ export async function send<Output>(
       bucket.region.current = named;
     }
   }
+}
+
+async function sendInTime<Output>(
+  bucket: Bucket,
+  purpose: RequestPurpose,
+  request: (client: S3Client, options: RequestOptions) => Promise<Output>,
+): Promise<Output> {
+  const { one, all } = deadlinesOf(bucket.settings.requestTimeout, purpose.bytes ?? 0);
+  const late = AbortSignal.timeout(all);
+  const abortSignal = purpose.signal === undefined ? late : AbortSignal.any([purpose.signal, late]);
+  try {
+    return await unlessAborted(request(bucket.client, { abortSignal, requestTimeout: one }), abortSignal);
+  } catch (error) {
+    if (late.aborted && purpose.signal?.aborted !== true) throw tooSlow(bucket, purpose, all);
+    if (codeOf(error) === TOO_LARGE) throw tooLarge(bucket, purpose);
+    throw error;
+  }
+}
+
+function tooSlow(bucket: Bucket, { permission, key }: RequestPurpose, milliseconds: number): WheelStoreError {
+  const cause = Object.assign(new Error('deadline'), { name: 'TimeoutError' });
+  return new WheelStoreError(
+    {
+      title: 'Store too slow',
+      reason: `${placeOf(bucket)} gave no whole answer to ${permission} for s3://${bucket.settings.name}/${key} within ${Math.round(milliseconds / 1000)} seconds.`,
+      remedy:
+        'Run the job again; for a store that is always so slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
+    },
+    { cause },
+  );
+}
+
+function tooLarge(bucket: Bucket, { permission, key }: RequestPurpose): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Not an S3 answer',
+    reason: `${placeOf(bucket)} answered ${permission} for s3://${bucket.settings.name}/${key} with more than any answer of S3 holds.`,
+    remedy: "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
+  });
 }
 
 /** Guessing is for a region that was meant for another cloud; AWS and whoever names one say it in each answer. */

@@ -6,6 +6,7 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
 import { wordsOf } from '../foreign-text.ts';
 import { type Bucket, send } from './client.ts';
+import { deadlinesOf } from './deadline.ts';
 import { isAbort, isAbsent, statusOf } from './failures.ts';
 import { followFile } from './file-hash.ts';
 import type { ListedObject } from './objects.ts';
@@ -54,6 +55,7 @@ async function downloadPart(
 ): Promise<void> {
   const { object } = download;
   let done = 0;
+  const end = process.uptime() + deadlinesOf(bucket.settings.requestTimeout, part.size).all / 1000;
   for (let attempt = 1; done < part.size; attempt += 1) {
     try {
       const rest = { first: part.offset + done, last: part.offset + part.size - 1 };
@@ -67,7 +69,7 @@ async function downloadPart(
       if (done < part.size) throw new Error(`the answer ended after ${done} of ${part.size} bytes`);
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof WheelStoreError || isLocal(error)) throw error;
-      if (attempt === RANGE_TRIES) throw brokenOff(bucket, object, error);
+      if (attempt === RANGE_TRIES || process.uptime() > end) throw brokenOff(bucket, object, attempt, error);
       await delay(Math.random() * 100 * 2 ** attempt, undefined, { signal });
     }
   }
@@ -80,16 +82,19 @@ async function openRange(
   signal: AbortSignal,
 ): Promise<Readable> {
   try {
-    const answer = await send(bucket, { permission: 's3:GetObject', key }, (client) =>
-      client.send(
-        new GetObjectCommand({
-          Bucket: bucket.settings.name,
-          Key: key,
-          ...(etag === '' ? {} : { IfMatch: etag }),
-          ...(first === 0 && last === size - 1 ? {} : { Range: `bytes=${first}-${last}` }),
-        }),
-        { abortSignal: signal },
-      ),
+    const answer = await send(
+      bucket,
+      { permission: 's3:GetObject', key, bytes: last - first + 1, signal },
+      (client, options) =>
+        client.send(
+          new GetObjectCommand({
+            Bucket: bucket.settings.name,
+            Key: key,
+            ...(etag === '' ? {} : { IfMatch: etag }),
+            ...(first === 0 && last === size - 1 ? {} : { Range: `bytes=${first}-${last}` }),
+          }),
+          options,
+        ),
     );
     const body = answer.Body as Readable;
     const isWhole = first === 0 && last === size - 1;
@@ -194,11 +199,16 @@ function otherRange(bucket: Bucket, key: string, asked: string, got: string | un
   });
 }
 
-function brokenOff(bucket: Bucket, { key, size }: ListedObject, error: unknown): WheelStoreError {
+function brokenOff(
+  bucket: Bucket,
+  { key, size }: ListedObject,
+  tries: number,
+  error: unknown,
+): WheelStoreError {
   return new WheelStoreError(
     {
       title: 'Download broke off',
-      reason: `The download of s3://${bucket.settings.name}/${key} (${size} bytes) broke off ${RANGE_TRIES} times (${wordsOf(error)}).`,
+      reason: `The download of s3://${bucket.settings.name}/${key} (${size} bytes) broke off ${tries} times (${wordsOf(error)}).`,
       remedy: 'Check the network between the runner and the store, then run the job again.',
     },
     { cause: error },

@@ -104,6 +104,18 @@ export function isAbort(error: unknown): boolean {
   return (error as SdkError | undefined)?.name === 'AbortError';
 }
 
+/**
+ * Whether the same request may succeed in a while: a busy store, an outage, a line that breaks. A host name that does
+ * not exist is more likely a wrong one.
+ */
+export function isTransient(error: unknown): boolean {
+  const status = statusOf(error) ?? 0;
+  const code = codeOf(error);
+  if (status === 408 || status === 429 || code === 'RequestTimeout') return true;
+  if (status >= 300) return status >= 500 && status !== 501;
+  return UNREACHABLE.has(code) && code !== 'ENOTFOUND';
+}
+
 /** The region that S3 names in an answer that says the request went to a wrong one. */
 export function regionNamedBy(error: unknown): string | undefined {
   const failure = error as SdkError | undefined;

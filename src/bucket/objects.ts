@@ -27,35 +27,53 @@ export interface ObjectHead extends ListedObject {
 }
 
 /** A store may pass over deleted keys in pages that show nothing, but not for ever. */
-const MOST_EMPTY_PAGES = 100;
-/** A million objects. A commit has as many wheels as its matrix has jobs; what lists more goes on for ever. */
-const MOST_PAGES = 1_000;
+const MAX_EMPTY_PAGES = 100;
+/** A million objects, of whatever kind. */
+const MAX_PAGES = 1_000;
+/** A commit has as many wheels as its matrix has jobs, times the runs. */
+const MAX_KEPT = 20_000;
+/** Characters; engines put a key of up to 1,024 bytes into it, encoded. All tokens of a listing are kept. */
+const MAX_TOKEN_LENGTH = 16_384;
+/** A listing of many pages may take this many times what one request may. */
+const MAX_REQUEST_TIMES = 10;
+
+/** What of a listing is wanted. */
+export interface ListingOptions {
+  readonly signal: AbortSignal;
+  /** Which keys to return; the others are not held in memory. */
+  readonly keep: (key: string) => boolean;
+  /** Only objects of this folder, none of folders below it; the key prefix ends in a slash. */
+  readonly directly?: boolean;
+}
 
 /**
- * Lists every object whose key begins with `prefix`, page by page (S3 API, ListObjectsV2).
+ * Lists the objects whose keys begin with `prefix` and are wanted, page by page (S3 API, ListObjectsV2).
  *
- * @param options.directly - only objects of this folder, none of folders below it; `prefix` ends in a slash
- * @throws WheelStoreError when S3 refuses, when a page does not lead any further, or after a million objects.
+ * @throws WheelStoreError when S3 refuses, when a page does not lead any further, when it takes too long, after
+ *   a million objects, and after 20,000 that are wanted
  */
 export async function listObjects(
   bucket: Bucket,
   prefix: string,
-  options: { readonly directly?: boolean; readonly signal?: AbortSignal } = {},
+  options: ListingOptions,
 ): Promise<ListedObject[]> {
   const found = new Map<string, ListedObject>();
   const tokens = new Set<string>();
+  // Not performance.now(), which loads half a dozen of Node's modules.
+  const end = process.uptime() + bucket.settings.requestTimeout * MAX_REQUEST_TIMES;
   let token: string | undefined;
+  let before = '';
   let emptyPages = 0;
-  let pages = 0;
   do {
     const page = await listPage(bucket, prefix, token, options);
-    const before = found.size;
-    for (const object of page.objects) found.set(object.key, object);
+    const ends = `${page.objects[0]?.key}\n${page.objects.at(-1)?.key}`;
+    for (const object of page.objects) if (options.keep(object.key)) found.set(object.key, object);
+    if (found.size > MAX_KEPT) throw crowdedListing(bucket, prefix);
     emptyPages = page.objects.length === 0 ? emptyPages + 1 : 0;
-    pages += 1;
-    const isStuck = tokens.has(page.next ?? '') || (emptyPages === 0 && found.size === before);
-    const isTooLong = emptyPages > MOST_EMPTY_PAGES || pages >= MOST_PAGES;
+    const isStuck = tokens.has(page.next ?? '') || (emptyPages === 0 && ends === before);
+    const isTooLong = emptyPages > MAX_EMPTY_PAGES || tokens.size + 1 >= MAX_PAGES || process.uptime() > end;
     if (page.next !== undefined && (isStuck || isTooLong)) throw endlessListing(bucket, prefix);
+    before = ends;
     token = page.next;
     tokens.add(token ?? '');
   } while (token !== undefined);
@@ -66,9 +84,9 @@ async function listPage(
   bucket: Bucket,
   prefix: string,
   token: string | undefined,
-  { directly = false, signal }: { readonly directly?: boolean; readonly signal?: AbortSignal },
+  { directly = false, signal }: ListingOptions,
 ): Promise<{ objects: ListedObject[]; next: string | undefined }> {
-  const answer = await send(bucket, { permission: 's3:ListBucket', key: prefix }, (client) =>
+  const answer = await send(bucket, { permission: 's3:ListBucket', key: prefix, signal }, (client, options) =>
     client.send(
       new ListObjectsV2Command({
         Bucket: bucket.settings.name,
@@ -78,7 +96,7 @@ async function listPage(
         ...(directly ? { Delimiter: '/' } : {}),
         ...(token === undefined ? {} : { ContinuationToken: token }),
       }),
-      signal === undefined ? {} : { abortSignal: signal },
+      options,
     ),
   );
   // The SDK reads any 200 as an answer; a sign-in page or an empty body would pass for 'nothing stored'. Every
@@ -91,8 +109,9 @@ async function listPage(
     etag: object.ETag ?? '',
   }));
   if (answer.IsTruncated !== true) return { objects, next: undefined };
-  if (answer.NextContinuationToken === undefined) throw endlessListing(bucket, prefix);
-  return { objects, next: answer.NextContinuationToken };
+  const next = answer.NextContinuationToken;
+  if (next === undefined || next.length > MAX_TOKEN_LENGTH) throw endlessListing(bucket, prefix);
+  return { objects, next };
 }
 
 /** S3 writes listed keys as in a query string: a space is `+`, a plus is `%2B`. */
@@ -121,6 +140,14 @@ function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {
   });
 }
 
+function crowdedListing(bucket: Bucket, prefix: string): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Too many wheels',
+    reason: `s3://${bucket.settings.name}/${prefix} holds more than ${MAX_KEPT} wheels, where a commit has as many as its matrix has jobs.`,
+    remedy: 'Find out what writes there and delete what is too much, or use another prefix.',
+  });
+}
+
 /**
  * Reads an object's size, ETag and metadata (S3 API, HeadObject).
  *
@@ -129,14 +156,11 @@ function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {
 export async function headObject(
   bucket: Bucket,
   key: string,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<ObjectHead | undefined> {
   try {
-    const head = await send(bucket, { permission: 's3:GetObject', key }, (client) =>
-      client.send(
-        new HeadObjectCommand({ Bucket: bucket.settings.name, Key: key }),
-        signal === undefined ? {} : { abortSignal: signal },
-      ),
+    const head = await send(bucket, { permission: 's3:GetObject', key, signal }, (client, options) =>
+      client.send(new HeadObjectCommand({ Bucket: bucket.settings.name, Key: key }), options),
     );
     return { key, size: head.ContentLength ?? 0, etag: head.ETag ?? '', metadata: head.Metadata ?? {} };
   } catch (error) {
@@ -146,9 +170,9 @@ export async function headObject(
 }
 
 /** Deletes one object; it is no error when it is gone already (S3 API, DeleteObject). */
-export async function deleteObject(bucket: Bucket, key: string): Promise<void> {
-  await send(bucket, { permission: 's3:DeleteObject', key }, (client) =>
-    client.send(new DeleteObjectCommand({ Bucket: bucket.settings.name, Key: key })),
+export async function deleteObject(bucket: Bucket, key: string, signal: AbortSignal): Promise<void> {
+  await send(bucket, { permission: 's3:DeleteObject', key, signal }, (client, options) =>
+    client.send(new DeleteObjectCommand({ Bucket: bucket.settings.name, Key: key }), options),
   );
 }
 
@@ -157,9 +181,17 @@ export async function deleteObject(bucket: Bucket, key: string): Promise<void> {
  *
  * @param onBehalfOf - the key that a refusal is explained with: what the user wanted to put
  */
-export async function putEmptyObject(bucket: Bucket, key: string, onBehalfOf: string): Promise<void> {
-  await send(bucket, { permission: 's3:PutObject', key: onBehalfOf }, (client) =>
-    client.send(new PutObjectCommand({ Bucket: bucket.settings.name, Key: key, Body: new Uint8Array(0) })),
+export async function putEmptyObject(
+  bucket: Bucket,
+  key: string,
+  onBehalfOf: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await send(bucket, { permission: 's3:PutObject', key: onBehalfOf, signal }, (client, options) =>
+    client.send(
+      new PutObjectCommand({ Bucket: bucket.settings.name, Key: key, Body: new Uint8Array(0) }),
+      options,
+    ),
   );
 }
 
@@ -168,17 +200,23 @@ export async function putEmptyObject(bucket: Bucket, key: string, onBehalfOf: st
  *
  * @returns its SHA-256 in lower-case hex
  */
-export async function hashObject(bucket: Bucket, { key, etag }: ListedObject): Promise<string> {
-  const answer = await send(bucket, { permission: 's3:GetObject', key }, (client) =>
-    client.send(
+export async function hashObject(
+  bucket: Bucket,
+  { key, etag, size }: ListedObject,
+  signal: AbortSignal,
+): Promise<string> {
+  const purpose = { permission: 's3:GetObject', key, bytes: size, signal };
+  return send(bucket, purpose, async (client, options) => {
+    const answer = await client.send(
       new GetObjectCommand({
         Bucket: bucket.settings.name,
         Key: key,
         ...(etag === '' ? {} : { IfMatch: etag }),
       }),
-    ),
-  );
-  const hash = createHash('sha256');
-  for await (const chunk of answer.Body as Readable) hash.update(chunk as Buffer);
-  return hash.digest('hex');
+      options,
+    );
+    const hash = createHash('sha256');
+    for await (const chunk of answer.Body as Readable) hash.update(chunk as Buffer);
+    return hash.digest('hex');
+  });
 }

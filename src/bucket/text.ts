@@ -1,8 +1,8 @@
 /** Small text objects, read whole and put on conditions. */
 import type { Readable } from 'node:stream';
-import { text as readText } from 'node:stream/consumers';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Bucket, send } from './client.ts';
+import { collectDocument } from './deadline.ts';
 import { isAbsent } from './failures.ts';
 
 /** A text and the ETag that it had when it was read. */
@@ -31,10 +31,16 @@ export async function getText(
   signal: AbortSignal,
 ): Promise<StoredText | undefined> {
   try {
-    const { Body, ETag } = await send(bucket, { permission: 's3:GetObject', key }, (client) =>
-      client.send(new GetObjectCommand({ Bucket: bucket.settings.name, Key: key }), { abortSignal: signal }),
+    const { bytes, ETag } = await send(
+      bucket,
+      { permission: 's3:GetObject', key, signal },
+      async (client, options) => {
+        const command = new GetObjectCommand({ Bucket: bucket.settings.name, Key: key });
+        const { Body, ETag } = await client.send(command, options);
+        return { bytes: await collectDocument(Body as Readable), ETag };
+      },
     );
-    return { text: await readText(Body as Readable), etag: ETag ?? '' };
+    return { text: Buffer.from(bytes).toString('utf8'), etag: ETag ?? '' };
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw error;
@@ -55,8 +61,9 @@ export async function putText(
     cacheControl,
   }: { readonly text: string; readonly contentType: string; readonly cacheControl: string },
   { ifMatch, ifNoneMatch }: PutCondition,
+  signal: AbortSignal,
 ): Promise<void> {
-  await send(bucket, { permission: 's3:PutObject', key }, (client) =>
+  await send(bucket, { permission: 's3:PutObject', key, signal }, (client, options) =>
     client.send(
       new PutObjectCommand({
         Bucket: bucket.settings.name,
@@ -67,6 +74,7 @@ export async function putText(
         ...(ifMatch === undefined ? {} : { IfMatch: ifMatch }),
         ...(ifNoneMatch === undefined ? {} : { IfNoneMatch: ifNoneMatch }),
       }),
+      options,
     ),
   );
 }

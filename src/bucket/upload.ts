@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
 import { type Bucket, type RequestPurpose, send } from './client.ts';
+import { afterGrace, untilCleanedUp } from './deadline.ts';
 import { codeOf, statusOf } from './failures.ts';
 import { inParallel, partsOf, SINGLE_PUT_BYTES } from './parts.ts';
 
@@ -38,8 +39,6 @@ export interface Upload {
 export type Outcome = { readonly created: true; readonly etag: string } | { readonly created: false };
 
 const CONFLICT_TRIES = 6;
-/** A single put that is under way when the job is cancelled may end; cut off, nobody knows what it did. */
-const GRACE_MS = 3_000;
 
 /**
  * Puts the file. Each request is retried by the SDK from the same buffer; a conflict with another writer
@@ -67,36 +66,39 @@ async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
   await readFully(upload, body, 0);
   await upload.confirmUnchanged();
   upload.signal.throwIfAborted();
-  const { ETag } = await send(bucket, purposeOf(upload), (client) =>
-    client.send(new PutObjectCommand({ ...describe(bucket, upload), ...condition(upload), Body: body }), {
-      abortSignal: afterGrace(upload.signal),
-    }),
+  const { ETag } = await send(bucket, decisive(upload, upload.size), (client, options) =>
+    client.send(
+      new PutObjectCommand({ ...describe(bucket, upload), ...condition(upload), Body: body }),
+      options,
+    ),
   );
   upload.onProgress?.(upload.size);
   return ETag ?? '';
 }
 
 async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
-  const { UploadId } = await send(bucket, purposeOf(upload), (client) =>
-    client.send(new CreateMultipartUploadCommand(describe(bucket, upload))),
+  const cleanUp = untilCleanedUp(upload.signal);
+  const { UploadId } = await send(bucket, decisive(upload), (client, options) =>
+    client.send(new CreateMultipartUploadCommand(describe(bucket, upload)), options),
   );
   const target = { Bucket: bucket.settings.name, Key: upload.key, UploadId };
   try {
     const parts = await sendParts(bucket, upload, target);
     await upload.confirmUnchanged();
     upload.signal.throwIfAborted();
-    const { ETag } = await send(bucket, purposeOf(upload), (client) =>
+    const { ETag } = await send(bucket, decisive(upload), (client, options) =>
       client.send(
         new CompleteMultipartUploadCommand({
           ...target,
           ...condition(upload),
           MultipartUpload: { Parts: parts },
         }),
+        options,
       ),
     );
     return ETag ?? '';
   } catch (error) {
-    await abandon(bucket, upload, target);
+    await abandon(bucket, upload, target, cleanUp);
     throw error;
   }
 }
@@ -116,10 +118,9 @@ async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget
     return async (part, signal) => {
       const body = buffer.subarray(0, part.size);
       await readFully(upload, body, part.offset);
-      const answer = await send(bucket, purposeOf(upload), (client) =>
-        client.send(new UploadPartCommand({ ...target, PartNumber: part.number, Body: body }), {
-          abortSignal: signal,
-        }),
+      const purpose = { permission: 's3:PutObject', key: upload.key, bytes: part.size, signal };
+      const answer = await send(bucket, purpose, (client, options) =>
+        client.send(new UploadPartCommand({ ...target, PartNumber: part.number, Body: body }), options),
       );
       sent += part.size;
       upload.onProgress?.(sent);
@@ -130,10 +131,16 @@ async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget
 }
 
 /** Parts of an upload that is neither completed nor aborted stay in the bucket, unseen, and are paid for. */
-async function abandon(bucket: Bucket, upload: Upload, target: MultipartTarget): Promise<void> {
+async function abandon(
+  bucket: Bucket,
+  upload: Upload,
+  target: MultipartTarget,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    await send(bucket, { permission: 's3:AbortMultipartUpload', key: upload.key }, (client) =>
-      client.send(new AbortMultipartUploadCommand(target)),
+    const purpose = { permission: 's3:AbortMultipartUpload', key: upload.key, signal };
+    await send(bucket, purpose, (client, options) =>
+      client.send(new AbortMultipartUploadCommand(target), options),
     );
   } catch (error) {
     if (statusOf(error) === 404) return;
@@ -172,16 +179,7 @@ function condition({ onlyIfAbsent }: Upload): { IfNoneMatch?: string } {
   return onlyIfAbsent ? { IfNoneMatch: '*' } : {};
 }
 
-function purposeOf({ key }: Upload): RequestPurpose {
-  return { permission: 's3:PutObject', key };
-}
-
-function afterGrace(signal: AbortSignal): AbortSignal {
-  const late = new AbortController();
-  signal.addEventListener(
-    'abort',
-    () => AbortSignal.timeout(GRACE_MS).addEventListener('abort', () => late.abort(signal.reason)),
-    { once: true },
-  );
-  return late.signal;
+/** A request that decides whether the object, or its upload, comes to be: it may end when the job is cancelled. */
+function decisive({ key, signal }: Upload, bytes = 0): RequestPurpose {
+  return { permission: 's3:PutObject', key, bytes, signal: afterGrace(signal) };
 }

@@ -34,7 +34,7 @@ export async function plainUrl(bucket: Bucket, key: string): Promise<string> {
  */
 export async function presignedUrl(bucket: Bucket, key: string, seconds: number): Promise<string> {
   const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
-  return send(bucket, { permission: 's3:GetObject', key }, (client) =>
+  return send(bucket, { permission: 's3:GetObject', key, signal: undefined }, (client) =>
     getSignedUrl(client, new GetObjectCommand({ Bucket: bucket.settings.name, Key: key }), {
       expiresIn: seconds,
     }),

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+const MIB = 1024 * 1024;
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+/** A store that lists `count` objects by pages of 1,000, has a head of each, and takes what is put or deleted. */
+async function startLister(count: number, keyOf: (index: number) => string) {
+  let pages = 0;
+  const answer = (incoming: IncomingMessage, response: ServerResponse) => {
+    if (incoming.method === 'HEAD') return response.writeHead(200, { 'content-length': '1000' }).end();
+    if (incoming.method !== 'GET') return incoming.resume().on('end', () => response.writeHead(200).end());
+    pages += 1;
+    const url = new URL(incoming.url ?? '', 'http://localhost');
+    const start = Number(url.searchParams.get('continuation-token') ?? 0);
+    const end = Math.min(start + 1000, count);
+    const contents = Array.from(
+      { length: end - start },
+      (_, index) =>
+        `<Contents><Key>${encodeURIComponent(keyOf(start + index))}</Key><Size>1000</Size><ETag>&quot;e${index}&quot;</ETag></Contents>`,
+    );
+    const more = end < count;
+    const next = more ? `<NextContinuationToken>${end}</NextContinuationToken>` : '';
+    const body = `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${more}</IsTruncated>${next}${contents.join('')}</ListBucketResult>`;
+    return response.writeHead(200, { 'content-type': 'application/xml' }).end(body);
+  };
+  return { ...(await listening(answer)), pages: () => pages };
+}
+
+/** A server whose every answer is `size` bytes of XML, sent as fast as they are taken. */
+async function startEndless(status: number, size: number) {
+  let sent = 0;
+  const chunk = Buffer.alloc(64 * 1024, '<a>');
+  const answer = async (_incoming: IncomingMessage, response: ServerResponse) => {
+    const length = Number.isFinite(size) ? { 'content-length': String(size) } : {};
+    response.writeHead(status, { 'content-type': 'application/xml', ...length });
+    for (let rest = size; rest > 0 && !response.destroyed; rest -= chunk.length) {
+      sent += chunk.length;
+      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+    }
+    response.end();
+  };
+  return { ...(await listening(answer)), sent: () => sent };
+}
+
+async function listening(answer: (incoming: IncomingMessage, response: ServerResponse) => unknown) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A heap that holds a few pages of a listing, and not all of it. */
+const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=48' };
+
+describe('case 75: listings that are larger than any commit’s', () => {
+  const folder = (job: Job) => `${job.prefix}/${COMMIT}`;
+
+  test('100,000 objects that are no wheels: the wheel among them is found, and the rest is not kept', async () => {
+    await using job = await startJob(bucket);
+    const long = 'x'.repeat(300);
+    await using lister = await startLister(100_000, (index) =>
+      index === 99_999 ? `${folder(job)}/7_1/${W}` : `${folder(job)}/7_1/${long}${index}.txt`,
+    );
+    const result = await job.step('find', { 'endpoint-url': lister.endpoint }, SMALL_HEAP);
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.outputs['wheel-key']).toBe(`${folder(job)}/7_1/${W}`);
+    expect(lister.pages()).toBe(100);
+  });
+
+  test('10,000 wheels of other runs: the newest is found', async () => {
+    await using job = await startJob(bucket);
+    await using lister = await startLister(10_000, (index) => `${folder(job)}/${index + 1}_1/${W}`);
+    const result = await job.step('find', { 'endpoint-url': lister.endpoint });
+    expect(result.outputs['wheel-key']).toBe(`${folder(job)}/10000_1/${W}`);
+  });
+
+  test.each(['find', 'store'] as const)('100,000 wheels in one slot, %s: an error', async (action) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using lister = await startLister(
+      100_000,
+      (index) => `${folder(job)}/7_1/demo-1.${index}-py3-none-any.whl`,
+    );
+    const result = await job.step(action, { 'endpoint-url': lister.endpoint }, SMALL_HEAP);
+    expect(result.code).toBe(1);
+    expect(result.errors).toEqual([expect.stringContaining('more than 20000 wheels')]);
+    expect(lister.pages()).toBeLessThanOrEqual(25);
+  });
+});
+
+describe('case 75: answers without end', () => {
+  const xml = { 'content-type': 'application/xml' };
+
+  test.each([
+    ['a listing of 200 MB', 200, 200 * MIB],
+    ['a listing that says no length and does not end', 200, Number.POSITIVE_INFINITY],
+    ['an error document of 200 MB', 403, 200 * MIB],
+  ])('%s: an error before it is read', async (_title, status, size) => {
+    await using job = await startJob(bucket);
+    await using endless = await startEndless(status, size);
+    const result = await job.step('find', { 'endpoint-url': endless.endpoint }, SMALL_HEAP);
+    expect(result.code).toBe(1);
+    expect(result.errors).toEqual([expect.stringContaining('more than any answer of S3 holds')]);
+    expect(endless.sent()).toBeLessThan(100 * MIB);
+  });
+
+  test('an error document of 1 MB: an annotation of a sentence', async () => {
+    await using job = await startJob(bucket);
+    const body = `<Error><Code>AccessDenied</Code><Message>${'no '.repeat(350_000)}</Message></Error>`;
+    await using proxy = await startFaultProxy(bucket.endpoint, () => ({ status: 403, body, headers: xml }));
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.code).toBe(1);
+    expect(result.errors).toHaveLength(1);
+    expect(result.errors[0]!.length).toBeLessThan(2_000);
+  });
+
+  test('an index page of 200 MB: the wheel is stored, with a warning', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'get' ? { status: 200, body: '<a>'.repeat(20 * MIB) } : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint }, SMALL_HEAP);
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(result.warnings).toEqual([expect.stringContaining('more than any answer of S3 holds')]);
+  });
+
+  test('a token of a listing that is larger than any key', async () => {
+    await using job = await startJob(bucket);
+    let nth = 0;
+    await using proxy = await startFaultProxy(bucket.endpoint, () => {
+      nth += 1;
+      const token = `${nth}${'t'.repeat(MIB)}`;
+      const body = `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${token}</NextContinuationToken></ListBucketResult>`;
+      return { status: 200, body, headers: xml };
+    });
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors).toEqual([expect.stringContaining('goes on')]);
+    expect(proxy.requests).toHaveLength(1);
+  });
+});
