@@ -15,10 +15,10 @@ const SLOWEST_RATE = 16 * 1024;
 const SLOW_TRIES = 2;
 const MIB = 1024 * 1024;
 /**
- * A listing's page of 1,000 keys of 1,024 bytes, each of them percent-encoded, has 4 MiB (S3 API, ListObjectsV2); no other
- * document of S3 is larger.
+ * A listing's page of 1,000 keys of 1,024 bytes, each of them percent-encoded, has some 3.5 MB (S3 API, ListObjectsV2);
+ * no other document of S3 is larger.
  */
-const MAX_DOCUMENT_BYTES = 8 * MIB;
+const MAX_DOCUMENT_BYTES = 4 * MIB;
 /** How an answer that exceeds it shows in an error's `name`. */
 export const TOO_LARGE = 'AnswerTooLarge';
 
