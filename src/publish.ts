@@ -18,6 +18,7 @@ export interface Publication {
   readonly serverUrl: string;
 }
 
+const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
 /** Each round one of the writers that are at it gets through; 32 of them at once need far fewer. */
 const MOST_ROUNDS = 60;
 const LONGEST_PAUSE_MS = 2_000;
@@ -38,11 +39,14 @@ export async function publishIndex(
 ): Promise<void> {
   const heads = new Map([[stored.key, stored]]);
   const projects = [undefined, stored.name.project];
+  const put = new Set<string>();
   for (let round = 1; round <= MOST_ROUNDS; round += 1) {
     signal.throwIfAborted();
-    const outdated = await findOutdated(bucket, publication, projects, heads, signal);
+    const pages = await comparePages(bucket, publication, projects, heads, signal);
+    const outdated = pages.filter((page) => isOutdated(page, put.has(page.key)));
     if (outdated.length === 0) return;
     const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
+    for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
     const areWritten = written.every((isWritten) => isWritten);
     // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
     if (areWritten && bucket.customEndpoint === undefined) return;
@@ -56,36 +60,51 @@ export async function publishIndex(
   });
 }
 
-/** A page that lacks a link or has one too many, as it should be, and what was read of it. */
-interface OutdatedPage {
+/** A page as it should be, and what was read of it. */
+interface ComparedPage {
   readonly key: string;
   readonly html: string;
   readonly before: StoredText | undefined;
 }
 
-async function findOutdated(
+async function comparePages(
   bucket: Bucket,
   publication: Publication,
   projects: readonly (string | undefined)[],
   heads: Map<string, StoredWheel>,
   signal: AbortSignal,
-): Promise<OutdatedPage[]> {
+): Promise<ComparedPage[]> {
   const keys = projects.map((project) => indexKey(publication.place, project));
   const before = await Promise.all(keys.map((key) => getText(bucket, key, signal)));
   const htmls = await render(bucket, publication, projects, heads, signal);
-  const pages = keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
-  return pages.filter(
-    (page) => String(page.before && linksOf(page.before.text)) !== String(linksOf(page.html)),
-  );
+  return keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
+}
+
+/**
+ * Whether a page is to be put: always if its links are others than they should be, so that none is lost. Anything
+ * else that differs is put right once per step: jobs with other versions or inputs of this action, which render
+ * the same links in another page, would otherwise do that to each other until they give up.
+ *
+ * @param isPut - whether this step has put the page already
+ */
+function isOutdated({ html, before }: ComparedPage, isPut: boolean): boolean {
+  if (before === undefined) return true;
+  const isSame =
+    before.text === html &&
+    before.contentType === SERVED_AS.contentType &&
+    before.cacheControl === SERVED_AS.cacheControl &&
+    !before.hasMoreHeaders;
+  if (isSame) return false;
+  return !isPut || (before.text !== undefined && String(linksOf(before.text)) !== String(linksOf(html)));
 }
 
 /** @returns false when somebody else put or deleted the page since it was read */
 async function putPage(
   bucket: Bucket,
-  { key, html, before }: OutdatedPage,
+  { key, html, before }: ComparedPage,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const page = { text: html, contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
+  const page = { text: html, ...SERVED_AS };
   const put = (condition: PutCondition) => putText(bucket, key, page, condition, signal);
   try {
     if (before === undefined) await put({ ifNoneMatch: '*' });

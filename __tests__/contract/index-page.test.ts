@@ -82,6 +82,97 @@ describe('each store updates the commit’s page and its project’s', () => {
   });
 });
 
+describe('case 57: what somebody else changed in a page is gone after the next store', () => {
+  const LARGE = 9 * 1024 * 1024;
+  test.each<[title: string, change: (html: string) => string | Uint8Array]>([
+    ['a link in upper case', (html) => html.replace('<table>', "<A HREF='evil.whl'>foo</A><table>")],
+    ['a link without quotes', (html) => html.replace('<table>', '<a class=x href=evil.whl>foo</a><table>')],
+    ['a source archive', (html) => html.replace('<table>', '<a href="foo-9.tar.gz">foo</a><table>')],
+    ['a base', (html) => html.replace('<head>', '<head><base href="https://evil.example.com/">')],
+    ['another Requires-Python', (html) => html.replace('data-requires-python="&#62;=3.9"', '')],
+    [
+      'a script',
+      (html) => html.replace('</body>', '<script src="https://evil.example.com/"></script></body>'),
+    ],
+    ['a command for another project', (html) => html.replaceAll(/(?<=&#34; )foo/g, 'fooo')],
+    ['a blank at the end', (html) => `${html} `],
+    ['a byte order mark', (html) => Buffer.from(`\uFEFF${html}`)],
+    ['how it is served', (html) => html],
+    ['all of it', () => ''],
+    ['bytes that are not text', () => Buffer.from([0xff, 0xfe, 0x00, 0xc3])],
+    ['an object that is far too large', (html) => Buffer.concat([Buffer.from(html), Buffer.alloc(LARGE)])],
+  ])('%s', async (_title, change) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl', { metadata: ['Requires-Python: >=3.9'] });
+    await job.step('store');
+    const projects = [undefined, 'foo'];
+    const before = await Promise.all(projects.map((project) => pageOf(job, project)));
+    const key = (project?: string) =>
+      `${job.prefix}/${COMMIT}/${project === undefined ? '' : `${project}/`}index.html`;
+    for (const [index, project] of projects.entries()) await bucket.put(key(project), change(before[index]!));
+    expect(await job.step('store')).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(await Promise.all(projects.map((project) => pageOf(job, project)))).toEqual(before);
+    for (const project of projects) {
+      const { CacheControl, ContentType } = await bucket.head(key(project));
+      expect({ CacheControl, ContentType }).toEqual({
+        CacheControl: 'no-cache',
+        ContentType: 'text/html; charset=utf-8',
+      });
+    }
+  });
+
+  test('the page of another project is left alone', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    const other = `${job.prefix}/${COMMIT}/bar/index.html`;
+    await bucket.put(other, 'theirs');
+    await job.step('store');
+    expect((await bucket.get(other)).toString()).toBe('theirs');
+  });
+
+  test('an object of 200 MB is not read', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    await job.step('store');
+    const before = await pageOf(job);
+    await bucket.put(`${job.prefix}/${COMMIT}/index.html`, 'x');
+    // Whoever reads it to its end finds the line cut.
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+      operation === 'get' && nth <= 2 ? { misstateBy: 200_000_000 } : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect((await pageOf(job)).replaceAll(proxy.endpoint, bucket.endpoint)).toBe(before);
+  });
+
+  test.each([
+    ['another version of this action', (html: string) => html.replace('<h1>', '<h1 class="title">')],
+    ['a proxy that adds a script to what it passes on', (html: string) => `${html}<script></script>`],
+  ])('%s is not fought: each page is put once', async (_title, change) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation !== 'get'
+        ? undefined
+        : {
+            change: ({ status, headers, body }) => ({
+              status,
+              headers,
+              body: status === 200 ? Buffer.from(change(body.toString())) : body,
+            }),
+          },
+    );
+    for (const pages of [2, 4]) {
+      const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+      expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+      const puts = proxy.requests.filter(
+        ({ operation, path }) => operation === 'put' && path.endsWith('/index.html'),
+      );
+      expect(puts).toHaveLength(pages);
+    }
+  });
+});
+
 describe('32 jobs of a matrix store at the same time', () => {
   test.each([
     ['on a store with conditional writes', []],

@@ -2,14 +2,21 @@
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Bucket, send } from './client.ts';
-import { collectDocument } from './deadline.ts';
 import { isAbsent } from './failures.ts';
 
-/** A text and the ETag that it had when it was read. */
+/** A text, how it is served, and the ETag that it had when it was read. */
 export interface StoredText {
-  readonly text: string;
+  /** Undefined if the object is larger than any text that this action puts; then it is not read. */
+  readonly text: string | undefined;
   readonly etag: string;
+  readonly contentType: string;
+  readonly cacheControl: string;
+  /** Whether the object has headers that `putText` never sends: a content encoding, or a redirect of a website. */
+  readonly hasMoreHeaders: boolean;
 }
+
+/** An index page takes about 1 kB per wheel. */
+const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 
 /** What must hold for a put to happen; nothing: it happens. */
 export interface PutCondition {
@@ -31,20 +38,37 @@ export async function getText(
   signal: AbortSignal,
 ): Promise<StoredText | undefined> {
   try {
-    const { bytes, ETag } = await send(
-      bucket,
-      { permission: 's3:GetObject', key, signal },
-      async (client, options) => {
-        const command = new GetObjectCommand({ Bucket: bucket.settings.name, Key: key });
-        const { Body, ETag } = await client.send(command, options);
-        return { bytes: await collectDocument(Body as Readable), ETag };
-      },
-    );
-    return { text: Buffer.from(bytes).toString('utf8'), etag: ETag ?? '' };
+    return await send(bucket, { permission: 's3:GetObject', key, signal }, async (client, options) => {
+      const command = new GetObjectCommand({ Bucket: bucket.settings.name, Key: key });
+      const answer = await client.send(command, options);
+      return {
+        text: await readBounded(answer.Body as Readable, answer.ContentLength ?? 0),
+        etag: answer.ETag ?? '',
+        contentType: answer.ContentType ?? '',
+        cacheControl: answer.CacheControl ?? '',
+        hasMoreHeaders: Boolean(answer.ContentEncoding || answer.WebsiteRedirectLocation),
+      };
+    });
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw error;
   }
+}
+
+/** @returns undefined if the body is longer than any of our texts; its line is then cut */
+async function readBounded(body: Readable, announced: number): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  if (announced <= MAX_TEXT_BYTES) {
+    for await (const chunk of body) {
+      chunks.push(chunk as Buffer);
+      bytes += (chunk as Buffer).length;
+      if (bytes > MAX_TEXT_BYTES) break;
+    }
+  }
+  if (Math.max(announced, bytes) <= MAX_TEXT_BYTES) return Buffer.concat(chunks).toString('utf8');
+  body.destroy();
+  return undefined;
 }
 
 /**
