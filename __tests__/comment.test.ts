@@ -17,6 +17,7 @@ import {
 import { originOf, pullRequestOf } from '../src/actions/event.ts';
 import { pauseFor, refusalIn } from '../src/actions/github.ts';
 import { printable } from '../src/actions/log.ts';
+import { type ListedComment, OwnWrites } from '../src/actions/own-writes.ts';
 import { shellSafe } from '../src/actions/shell.ts';
 import { askPython } from './stand-ins/python.ts';
 import { seeded } from './stand-ins/random.ts';
@@ -197,6 +198,74 @@ describe('what is to be done', () => {
   });
 });
 
+describe('case 73: what a step wrote, over a list that lags behind', () => {
+  const OLD = '2026-01-01T00:00:01Z';
+  const NOW = '2026-01-01T00:00:02Z';
+  const listed = (id: number, body: string, updatedAt = OLD): ListedComment => ({
+    id,
+    body,
+    marker: readMarker(body)!,
+    updatedAt,
+  });
+  const [before, ours, theirs] = ['one', 'two', 'three'].map((target) =>
+    renderComment(marker({ by: target.length.toString(16) }), content(target)),
+  ) as [string, string, string];
+  type Case = [title: string, list: ListedComment[], shows: [number, string][], isSettled: boolean];
+  test.each<Case>([
+    ['shows it', [listed(1, ours, NOW)], [[1, ours]], true],
+    [
+      'shows it with other line ends',
+      [listed(1, `${ours.trimEnd()}\r\n`, NOW)],
+      [[1, `${ours.trimEnd()}\r\n`]],
+      true,
+    ],
+    ['lacks it', [], [[1, ours]], false],
+    ['shows the text that was there before', [listed(1, before)], [[1, ours]], false],
+    ['shows that text, written anew by another job', [listed(1, before, NOW)], [[1, ours]], false],
+    ['shows an older text of another job', [listed(1, theirs)], [[1, ours]], false],
+    ['shows a newer text of another job', [listed(1, theirs, '2026-01-01T00:00:03Z')], [[1, theirs]], true],
+    ['shows a text of the same second', [listed(1, theirs, NOW)], [[1, theirs]], false],
+    [
+      'shows another comment besides',
+      [listed(1, ours, NOW), listed(2, theirs)],
+      [
+        [1, ours],
+        [2, theirs],
+      ],
+      true,
+    ],
+    [
+      'shows another comment alone',
+      [listed(2, theirs)],
+      [
+        [2, theirs],
+        [1, ours],
+      ],
+      false,
+    ],
+  ])('a list that %s', (_title, list, shows, isSettled) => {
+    const own = new OwnWrites();
+    own.look([listed(1, before)]);
+    own.wrote(1, ours, NOW);
+    const view = own.look(list);
+    expect(view.comments.map(({ id, body }) => [id, body])).toEqual(shows);
+    expect(view.isSettled).toBe(isSettled);
+  });
+
+  test('what is gone stays gone, however long it is listed', () => {
+    const own = new OwnWrites();
+    own.wrote(1, ours, NOW);
+    own.removed(1);
+    for (let look = 0; look < 3; look += 1)
+      expect(own.look([listed(1, ours, NOW)])).toEqual({ comments: [], isSettled: true });
+  });
+
+  test('a step that has written nothing takes the list as it is', () => {
+    const list = [listed(1, before), listed(2, theirs)];
+    expect(new OwnWrites().look(list)).toEqual({ comments: list, isSettled: true });
+  });
+});
+
 describe('however the requests of many jobs fall between each other', () => {
   /** GitHub and the store, both as they are at a moment. */
   interface World {
@@ -225,6 +294,52 @@ describe('however the requests of many jobs fall between each other', () => {
   }
   const hex = (text: string) => Buffer.from(text).toString('hex');
 
+  /** A world whose lists show it as it was some requests ago. */
+  interface LaggingWorld extends World {
+    readonly lag: number;
+    now: number;
+    readonly past: ListedComment[][];
+    readonly updatedAt: Map<number, string>;
+  }
+
+  /** As `job`, but for a list that lags behind; each pause is longer than a fifth of the lag. */
+  function* laggingJob(world: LaggingWorld, target: string): Generator<undefined, void> {
+    world.stored.add(target);
+    const own = new OwnWrites();
+    const by = hex(target);
+    let waits = 0;
+    for (;;) {
+      yield;
+      const view = own.look(world.past[Math.max(0, world.now - world.lag)] ?? []);
+      yield;
+      const stamp = { run: '7', attempt: '1', commit: A };
+      const decision = decide(view.comments, { key: KEY, stamp, by, content: content(...world.stored) });
+      yield;
+      if (decision.kind === 'done' && !view.isSettled && waits < 5) {
+        waits += 1;
+        for (const end = world.now + world.lag / 4; world.now < end; ) yield;
+        continue;
+      }
+      if (decision.kind === 'done' || decision.kind === 'leave') return;
+      waits = 0;
+      const id = decision.kind === 'create' ? world.nextId : decision.id;
+      if (decision.kind === 'create') world.nextId += 1;
+      else if (!world.comments.has(id)) {
+        own.removed(id);
+        continue;
+      }
+      if (decision.kind === 'remove') {
+        world.comments.delete(id);
+        own.removed(id);
+        continue;
+      }
+      world.comments.set(id, decision.body);
+      // Many requests fall into one second.
+      world.updatedAt.set(id, String(Math.floor(world.now / 10)).padStart(9, '0'));
+      own.wrote(id, decision.body, world.updatedAt.get(id)!);
+    }
+  }
+
   /** Plays jobs to their end in random order; with `lifetime`, each may be killed before any of its requests. */
   function play(jobs: Generator[], random: () => number, lifetime = Number.POSITIVE_INFINITY): void {
     while (jobs.length > 0) {
@@ -245,6 +360,31 @@ describe('however the requests of many jobs fall between each other', () => {
         targets.map((target) => job(world, target, '7')),
         random,
       );
+      expect([...world.comments.keys()]).toEqual([1]);
+      expect(linesOf(world)).toEqual([targets]);
+    }
+  });
+
+  test('case 73: also where lists lag behind', () => {
+    const random = seeded(SEED + 2);
+    for (let round = 0; round < 1000; round += 1) {
+      const lag = Math.floor(random() * 60);
+      const world: LaggingWorld = { ...start(), lag, now: 0, past: [], updatedAt: new Map() };
+      const jobs = targets.map((target) => laggingJob(world, target));
+      for (let steps = 0; jobs.length > 0; steps += 1) {
+        if (steps > 20_000) throw new Error('The jobs do not come to an end.');
+        const index = Math.floor(random() * jobs.length);
+        if (jobs[index]!.next().done) jobs.splice(index, 1);
+        world.past.push(
+          [...world.comments].map(([id, body]) => ({
+            id,
+            body,
+            marker: readMarker(body)!,
+            updatedAt: world.updatedAt.get(id)!,
+          })),
+        );
+        world.now = world.past.length - 1;
+      }
       expect([...world.comments.keys()]).toEqual([1]);
       expect(linesOf(world)).toEqual([targets]);
     }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { readMarker } from '../../src/actions/comment.ts';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
 import {
@@ -461,6 +462,100 @@ describe('what an earlier step left behind', () => {
     isFine(await comment(job, api));
     expect(api.comments).toHaveLength(1);
     expect(commandsIn(api.comments[0]?.body)).toHaveLength(2);
+  });
+});
+
+describe('case 73: GitHub’s list lags behind', () => {
+  const WRITES = ['create', 'update', 'remove'] as const;
+  const written = (api: GitHubApi) =>
+    Object.fromEntries(WRITES.map((name) => [name, api.operations().filter((seen) => seen === name).length]));
+
+  test.each([1, 3, 5, Number.POSITIVE_INFINITY])(
+    'a comment that %p lists do not show is created once',
+    async (create) => {
+      await using job = await startJob(bucket);
+      await using api = await startGitHubApi({ lag: { create } });
+      await makeWheel(job.dist, W);
+      const result = await comment(job, api);
+      isFine(result);
+      expect(result.log).toContain(`#issuecomment-${api.comments[0]?.id}`);
+      expect(api.comments).toHaveLength(1);
+      expect(written(api)).toEqual({ create: 1, update: 0, remove: 0 });
+    },
+  );
+
+  test.each([1, 3, Number.POSITIVE_INFINITY])(
+    'an edit that %p lists do not show is made once',
+    async (update) => {
+      await using job = await startJob(bucket);
+      const body = await bodyOfOurs(job);
+      await using api = await startGitHubApi({ lag: { update } });
+      api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
+      isFine(await comment(job, api));
+      expect(api.comments.map((shown) => shown.body)).toEqual([body]);
+      expect(written(api)).toEqual({ create: 0, update: 1, remove: 0 });
+    },
+  );
+
+  test.each([1, 3, Number.POSITIVE_INFINITY])(
+    'comments that %p lists show although they are removed are removed once',
+    async (remove) => {
+      await using job = await startJob(bucket);
+      const body = await bodyOfOurs(job);
+      await using api = await startGitHubApi({ lag: { remove } });
+      for (const run of [3, 4, 5, 6]) api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`));
+      isFine(await comment(job, api));
+      expect(api.comments.map((shown) => shown.body)).toEqual([body]);
+      expect(written(api)).toEqual({ create: 0, update: 1, remove: 3 });
+    },
+  );
+
+  test('comments that somebody else has removed, and the list shows: 404 each, and one new comment', async () => {
+    await using job = await startJob(bucket);
+    const body = await bodyOfOurs(job);
+    await using api = await startGitHubApi({ lag: { remove: Number.POSITIVE_INFINITY } });
+    const old = [3, 4, 5].map((run) => api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`)));
+    const headers = { authorization: `token ${JOB_TOKEN}`, 'user-agent': 'test' };
+    const url = `${api.url}/repos/octo/demo/issues/comments`;
+    for (const { id } of old) await fetch(`${url}/${id}`, { method: 'DELETE', headers });
+    isFine(await comment(job, api));
+    expect(api.comments.map((shown) => readMarker(shown.body)?.run)).toEqual(['7']);
+    expect(written(api)).toEqual({ create: 1, update: 1, remove: 3 + 2 });
+  });
+
+  test('two jobs create one each and see neither for a while: the first stays, with both lines', async () => {
+    await using job = await startJob(bucket);
+    const bothAreAboutTo = Promise.withResolvers<void>();
+    await using api = await startGitHubApi({
+      lag: { create: 6, update: 2, remove: 2 },
+      rule: ({ operation, nth }): ApiFault => {
+        if (operation !== 'create') return undefined;
+        if (nth === 2) bothAreAboutTo.resolve();
+        return { after: bothAreAboutTo.promise };
+      },
+    });
+    const targets = ['one', 'two'];
+    await Promise.all(targets.map((target) => makeWheel(job.workspace, `${target}/${W}`)));
+    const results = await Promise.all(targets.map((target) => comment(job, api, { target, path: target })));
+    results.forEach(isFine);
+    expect(api.comments.map(({ id }) => id)).toEqual([1001]);
+    expect(commandsIn(api.comments[0]?.body)).toHaveLength(4);
+    expect(written(api)).toMatchObject({ create: 2, remove: 1 });
+  });
+
+  test.each<[title: string, lag: number, creates: number]>([
+    ['is found when the list shows it', 3, 1],
+    ['is tried a second time, and no third', Number.POSITIVE_INFINITY, 2],
+  ])('a comment whose answer is lost each time %s', async (_title, create, creates) => {
+    await using job = await startJob(bucket);
+    await using api = await startGitHubApi({
+      lag: { create },
+      rule: ({ operation }) => (operation === 'create' ? { cut: 'after' } : undefined),
+    });
+    await makeWheel(job.dist, W);
+    const result = await comment(job, api);
+    expect(result).toMatchObject({ code: 0, errors: [] });
+    expect(written(api)).toEqual({ create: creates, update: 0, remove: 0 });
   });
 });
 

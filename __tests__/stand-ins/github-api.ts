@@ -48,8 +48,16 @@ export type ApiFault =
   /** Do the work when this is fulfilled. */
   | { readonly after: Promise<unknown> };
 
+/**
+ * How many lists after a write do not show it yet, as GitHub's do for some seconds; counted in lists, since a test's
+ * outcome must not depend on time. Infinity: none ever does.
+ */
+export type ApiLag = Partial<Readonly<Record<'create' | 'update' | 'remove', number>>>;
+
 /** How to start it. */
 export interface ApiOptions {
+  /** undefined: each list shows what is. */
+  readonly lag?: ApiLag;
   /** The path that the API lies below: `/api/v3` on an Enterprise Server. */
   readonly base?: string;
   /** Which description judges. */
@@ -95,10 +103,11 @@ export async function startGitHubApi({
   base = '',
   description = 'api.github.com',
   rule = () => undefined,
+  lag = {},
 }: ApiOptions = {}): Promise<GitHubApi> {
   const judge = judges.get(description) ?? judgeBy(description);
   judges.set(description, judge);
-  const state = new State(base);
+  const state = new State(base, lag);
   const requests: SeenApiRequest[] = [];
   const faults: string[] = [];
   const server = createServer((incoming, response) => {
@@ -148,9 +157,16 @@ class State {
   isLocked = false;
   url = '';
   #nextId = 1001;
+  readonly #lag: ApiLag;
+  readonly #editedAt = new WeakMap<ApiComment, string>();
+  /** Lists so far, each with all its pages. */
+  #lists = 0;
+  /** What lists are still to show otherwise than it is, and until which list. */
+  readonly #veils: { readonly until: number; readonly veil: (comments: ApiComment[]) => ApiComment[] }[] = [];
 
-  constructor(base: string) {
+  constructor(base: string, lag: ApiLag) {
     this.base = base;
+    this.#lag = lag;
   }
 
   comment(user: Author, body: string): ApiComment {
@@ -177,12 +193,29 @@ class State {
     if (comment === undefined) return refusal(404, WORDS.missing);
     if (operation === 'remove') {
       this.comments.splice(index, 1);
+      this.#veil('remove', (comments) => [...comments, comment].toSorted((a, b) => a.id - b.id));
       return { status: 204, headers: {}, body: '' };
     }
     const text = bodyOf(body);
     if (isTooLong(text)) return tooLong();
+    const before = { ...comment };
+    const editedAt = this.#editedAt.get(comment);
+    if (editedAt !== undefined) this.#editedAt.set(before, editedAt);
+    this.#veil('update', (comments) => comments.map((shown) => (shown.id === id ? before : shown)));
     comment.body = text;
+    this.#editedAt.set(comment, now());
     return json(200, this.#shown(comment));
+  }
+
+  #veil(operation: keyof ApiLag, veil: (comments: ApiComment[]) => ApiComment[]): void {
+    this.#veils.push({ until: this.#lists + (this.#lag[operation] ?? 0), veil });
+  }
+
+  /** The latest write is undone first. */
+  #listed(): ApiComment[] {
+    return this.#veils
+      .filter(({ until }) => this.#lists <= until)
+      .reduceRight((comments, { veil }) => veil(comments), [...this.comments]);
   }
 
   #list(url: string, base: string): ApiAnswer {
@@ -190,10 +223,12 @@ class State {
     if (!pathname.endsWith(`/issues/${PULL_REQUEST}/comments`)) return refusal(404, WORDS.missing);
     const size = Math.min(Number(searchParams.get('per_page') ?? 30), 100);
     const page = Number(searchParams.get('page') ?? 1);
-    const shown = this.comments.slice((page - 1) * size, page * size).map((comment) => this.#shown(comment));
+    if (page === 1) this.#lists += 1;
+    const listed = this.#listed();
+    const shown = listed.slice((page - 1) * size, page * size).map((comment) => this.#shown(comment));
     // GitHub links by the repository's number, which its description does not have.
     const next = `<${base}/repositories/1296269/issues/${PULL_REQUEST}/comments?per_page=${size}&page=${page + 1}>; rel="next"`;
-    return json(200, shown, page * size < this.comments.length ? { link: next } : {});
+    return json(200, shown, page * size < listed.length ? { link: next } : {});
   }
 
   #create(url: string, body: string, author: Author): ApiAnswer {
@@ -201,10 +236,13 @@ class State {
     if (this.isLocked) return refusal(403, 'Unable to create comment because issue is locked.');
     const text = bodyOf(body);
     if (isTooLong(text)) return tooLong();
-    return json(201, this.#shown(this.comment(author, text)));
+    const comment = this.comment(author, text);
+    this.#veil('create', (comments) => comments.filter(({ id }) => id !== comment.id));
+    return json(201, this.#shown(comment));
   }
 
-  #shown({ id, body, user }: ApiComment): object {
+  #shown(comment: ApiComment): object {
+    const { id, body, user } = comment;
     const html = `https://github.com/octo/demo`;
     return {
       id,
@@ -215,7 +253,7 @@ class State {
       body,
       user: simpleUser(user),
       created_at: '2026-01-01T00:00:00Z',
-      updated_at: '2026-01-01T00:00:00Z',
+      updated_at: this.#editedAt.get(comment) ?? '2026-01-01T00:00:00Z',
       author_association: user.type === 'Bot' ? 'NONE' : 'CONTRIBUTOR',
       performed_via_github_app: null,
     };
@@ -245,6 +283,11 @@ function operationOf({ method, url }: ApiRequest): ApiOperation {
 
 function bodyOf(request: string): string {
   return (JSON.parse(request) as { readonly body: string }).body;
+}
+
+/** To the second, as GitHub says it. */
+function now(): string {
+  return new Date().toISOString().replace(/\.\d+/, '');
 }
 
 function isTooLong(body: string): boolean {

@@ -175,7 +175,7 @@ export function isOlder(a: Omit<Stamp, 'commit'>, b: Omit<Stamp, 'commit'>): boo
   return (compareDecimals(a.run, b.run) || compareDecimals(a.attempt, b.attempt)) < 0;
 }
 
-/** GitHub's own editor ends lines with CRLF, and drops the last one. */
-function asStored(body: string): string {
+/** A comment's text for comparisons: GitHub's own editor ends lines with CRLF, and drops the last one. */
+export function asStored(body: string): string {
   return body.replaceAll('\r\n', '\n').trimEnd();
 }

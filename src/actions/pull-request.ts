@@ -18,7 +18,6 @@ import {
   decide,
   isOlder,
   keyOf,
-  type MarkedComment,
   readMarker,
   type Stamp,
 } from './comment.ts';
@@ -33,6 +32,7 @@ import {
 } from './github.ts';
 import type { CommentInputs, StoreInputs } from './inputs.ts';
 import { say, trace } from './log.ts';
+import { type ListedComment, OwnWrites } from './own-writes.ts';
 import { explain } from './refusals.ts';
 
 /** A pull request and who speaks to it. */
@@ -53,6 +53,10 @@ const LONGEST_JITTER_MS = 2_000;
  * sees nothing amiss. Longer than a write takes.
  */
 const SETTLING_MS = 2_000;
+/** How long to wait until the list shows what was written, look by look. It lags behind by seconds at times. */
+const LAG_PAUSES_MS = [250, 500, 1_000, 2_000, 2_000];
+/** Of a create without an answer nobody knows what it did, so it is tried a second time only once. */
+const MAX_UNANSWERED_CREATES = 2;
 
 /**
  * Brings the comment up to date.
@@ -83,6 +87,18 @@ export async function commentOnPullRequest(
   }
 }
 
+/** What a step has done so far. */
+interface Progress {
+  readonly own: OwnWrites;
+  /** Where the comment is; empty until this step has written it. */
+  url: string;
+  /** Writes that failed one after another. */
+  failures: number;
+  unansweredCreates: number;
+  /** How often the list was waited for since the last write. */
+  waits: number;
+}
+
 async function converge(
   bucket: Bucket,
   inputs: StoreInputs,
@@ -90,7 +106,6 @@ async function converge(
   thread: Thread,
   patience: Patience,
 ): Promise<void> {
-  const { signal } = patience;
   const stamp: Stamp = { ...comment.origin, commit: inputs.place.commit };
   const key = keyOf({
     // A password in it would be part of what the comment shows a hash of.
@@ -101,23 +116,17 @@ async function converge(
   });
   const by = randomUUID();
   const known = new Map<string, StoredWheel>();
-  let failures = 0;
-  let written = '';
+  const progress: Progress = { own: new OwnWrites(), url: '', failures: 0, unansweredCreates: 0, waits: 0 };
   for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-    const found = await findComments(thread, key);
-    const content = await readContent(bucket, inputs, known, signal);
-    const decision = decide(found, { key, stamp, by, content });
+    const view = progress.own.look(await findComments(thread, key));
+    const content = await readContent(bucket, inputs, known, patience.signal);
+    const decision = decide(view.comments, { key, stamp, by, content });
+    if (await waitForList(decision, view.isSettled, progress, patience)) continue;
     if (decision.kind === 'done' || decision.kind === 'leave')
-      return report(decision, thread, stamp, written);
-    try {
-      written = (await write(thread, decision)) || written;
-      failures = 0;
-      if (decision.kind === 'update' && decision.replaces) await delay(SETTLING_MS, undefined, { signal });
-      else if (round > 1) await delay(jitter(round), undefined, { signal });
-    } catch (error) {
-      failures += 1;
-      await pauseAfterWrite(error, decision, failures, patience);
-    }
+      return report(decision, thread, stamp, progress.url);
+    if (!(await tryToWrite(thread, decision, progress, patience))) continue;
+    if (decision.kind === 'update' && decision.replaces) await pause(SETTLING_MS, patience);
+    else if (round > 1) await pause(jitter(round), patience);
   }
   throw new WheelStoreError({
     title: 'Comment contended',
@@ -126,16 +135,63 @@ async function converge(
   });
 }
 
-/** What was deleted since it was read is gone; anything else may be worth another look, or not. */
-async function pauseAfterWrite(
-  error: unknown,
-  { kind }: Write,
-  failures: number,
+/**
+ * Waits before another look where a list that lags behind would mislead: before a second comment is created because
+ * the first is not listed, and before the step ends without having seen the comments that others created meanwhile.
+ *
+ * @returns whether it waited; false when there is no need, or the list has had its time
+ */
+async function waitForList(
+  { kind }: Decision,
+  isSettled: boolean,
+  progress: Progress,
   patience: Patience,
-): Promise<void> {
-  const isGone = kind !== 'create' && refusalIn(error).status === 404;
-  if (isGone && failures === 1) return;
-  await pauseAfter(error, failures, patience);
+): Promise<boolean> {
+  const isMisleading =
+    (kind === 'done' && !isSettled) || (kind === 'create' && progress.unansweredCreates > 0);
+  const milliseconds = LAG_PAUSES_MS[progress.waits];
+  if (!isMisleading || milliseconds === undefined) return false;
+  progress.waits += 1;
+  trace(`Comment: GitHub does not list it yet. Looking again in ${milliseconds} ms.`);
+  await pause(milliseconds, patience);
+  return true;
+}
+
+/**
+ * @returns false when the write failed and another look may help
+ * @throws the error, when it is of no use to try again
+ */
+async function tryToWrite(
+  thread: Thread,
+  decision: Write,
+  progress: Progress,
+  patience: Patience,
+): Promise<boolean> {
+  try {
+    progress.url = (await write(thread, decision, progress.own)) || progress.url;
+    progress.failures = 0;
+    progress.waits = 0;
+    return true;
+  } catch (error) {
+    const { status } = refusalIn(error);
+    // What was deleted since it was listed is gone, however long the list goes on to show it.
+    if (decision.kind !== 'create' && status === 404) {
+      progress.own.removed(decision.id);
+      return false;
+    }
+    progress.failures += 1;
+    if (decision.kind === 'create' && (status === undefined || status >= 500)) {
+      progress.unansweredCreates += 1;
+      progress.waits = 0;
+      if (progress.unansweredCreates === MAX_UNANSWERED_CREATES) throw error;
+    }
+    await pauseAfter(error, progress.failures, patience);
+    return false;
+  }
+}
+
+function pause(milliseconds: number, { signal }: Patience): Promise<void> {
+  return delay(milliseconds, undefined, { signal });
 }
 
 function jitter(round: number): number {
@@ -143,18 +199,18 @@ function jitter(round: number): number {
 }
 
 /** All pages, because ours may be on any of them. */
-async function findComments({ github, at, login }: Thread, key: string): Promise<MarkedComment[]> {
+async function findComments({ github, at, login }: Thread, key: string): Promise<ListedComment[]> {
   const all = await github.paginate('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', {
     ...at,
     per_page: 100,
   });
-  const found: MarkedComment[] = [];
-  for (const { id, body = '', user } of all) {
+  const found: ListedComment[] = [];
+  for (const { id, body = '', user, updated_at: updatedAt } of all) {
     const marker = readMarker(body);
     if (marker?.key !== key) continue;
     // Anybody can write the marker into a comment of their own.
     if (user?.type === 'Bot' || (user !== null && user.login === (await login())))
-      found.push({ id, body, marker });
+      found.push({ id, body, marker, updatedAt });
   }
   return found;
 }
@@ -197,7 +253,7 @@ async function readContent(
 }
 
 /** @returns where the comment is; empty when one was taken away */
-async function write({ github, at }: Thread, decision: Write): Promise<string> {
+async function write({ github, at }: Thread, decision: Write, own: OwnWrites): Promise<string> {
   trace(`Comment: ${decision.kind}.`);
   switch (decision.kind) {
     case 'create': {
@@ -206,6 +262,7 @@ async function write({ github, at }: Thread, decision: Write): Promise<string> {
         ...at,
         body,
       });
+      own.wrote(Number(data.id), body, data.updated_at);
       return data.html_url;
     }
     case 'update': {
@@ -216,6 +273,7 @@ async function write({ github, at }: Thread, decision: Write): Promise<string> {
         comment_id: id,
         body,
       });
+      own.wrote(id, body, data.updated_at);
       return data.html_url;
     }
     case 'remove':
@@ -224,6 +282,7 @@ async function write({ github, at }: Thread, decision: Write): Promise<string> {
         repo: at.repo,
         comment_id: decision.id,
       });
+      own.removed(decision.id);
       return '';
   }
 }
