@@ -184,6 +184,8 @@ export async function startSeaweed(): Promise<S3Server> {
     folder,
     access: { endpoint, region: 'us-east-1', ...keys },
     readyUrl: `${endpoint}/healthz`,
+    // Without a key of its own it answers 500 to whoever asks for encryption.
+    env: { WEED_S3_SSE_KEY: 'key of the tests' },
     // Asked to end, it takes half a minute; killed, it leaves these behind.
     leftovers: Object.entries(ports).map(
       ([name, port]) => `/tmp/seaweedfs-${name}-grpc-${port + 10_000}.sock`,

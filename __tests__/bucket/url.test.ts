@@ -12,6 +12,8 @@ const settings: BucketSettings = {
   anonymous: true,
   publicUrl: undefined,
   presignSeconds: undefined,
+  writing: {},
+  requesterPays: false,
   checksumsAsked: false,
   requestTimeout: 60,
   proxy: {},

@@ -17,6 +17,7 @@ import {
   readEvent,
 } from './event.ts';
 import { warn } from './log.ts';
+import { readObjectSettings, readRequestPayer } from './object-inputs.ts';
 import { type Proxies, proxyTo, readProxies, unusedProxy } from './proxy.ts';
 import { maskPasswords, secretsIn } from './secrets.ts';
 import {
@@ -139,6 +140,7 @@ export function readStoreInputs(): StoreInputs {
   const common = readCommonInputs();
   return {
     ...common,
+    bucket: { ...common.bucket, writing: readObjectSettings() },
     target: readTarget(),
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
@@ -285,6 +287,8 @@ function readBucketSettings(env: NodeJS.ProcessEnv, proxies: Proxies): BucketSet
     anonymous,
     publicUrl,
     presignSeconds,
+    writing: {},
+    requesterPays: readRequestPayer(anonymous),
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
     requestTimeout: readRequestTimeout(env),
     proxy: proxies.variables,

@@ -17,6 +17,7 @@ import {
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
 import { codeOf, explain, placeOf } from './failures.ts';
+import type { ObjectSettings } from './object-settings.ts';
 import { observe, type SentRequest } from './observe.ts';
 
 /** How to reach a bucket. Nothing below this object reads inputs or the environment. */
@@ -37,6 +38,10 @@ export interface BucketSettings {
   readonly publicUrl: string | undefined;
   /** Seconds for which URLs are to be presigned; undefined: plain URLs. */
   readonly presignSeconds: number | undefined;
+  /** How what is put is to be kept. */
+  readonly writing: ObjectSettings;
+  /** Whether this side offers to pay for requests, as a bucket may demand. */
+  readonly requesterPays: boolean;
   /** Whether the environment asks for checksums on every request (AWS_REQUEST_CHECKSUM_CALCULATION). */
   readonly checksumsAsked: boolean;
   /** Seconds that a request may take from its first byte to its answer's last, without what large bodies need. */
@@ -111,6 +116,7 @@ export async function openBucket(
   if (onRequest !== undefined) observe(client, onRequest);
   leavePayloadToTls(client);
   boundTries(client, settings.requestTimeout);
+  if (settings.requesterPays) offerToPay(client);
   const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
   hideSecrets(credentialsIn(customEndpoint ?? ''));
   if (customEndpoint !== undefined) checkEndpoint(settings, customEndpoint);
@@ -235,6 +241,20 @@ function leavePayloadToTls(client: S3Client): void {
       return next(args);
     },
     { step: 'build', priority: 'low', name: 'leavePayloadToTls' },
+  );
+}
+
+/**
+ * Every request says it, and every presigned URL, where it becomes a part of the query (S3 user guide, "Downloading
+ * objects from Requester Pays buckets"). Before the signature, which covers it.
+ */
+function offerToPay(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      (args.request as { headers: Record<string, string> }).headers['x-amz-request-payer'] = 'requester';
+      return next(args);
+    },
+    { step: 'build', name: 'offerToPay' },
   );
 }
 

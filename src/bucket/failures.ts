@@ -4,6 +4,7 @@ import { foreignText } from '../foreign-text.ts';
 import { type Answer, answerIn, unreadableAnswer, wasSent } from './answers.ts';
 import type { Bucket, RequestPurpose } from './client.ts';
 import { inOneSentence } from './credential-sources.ts';
+import { explainDemand, furtherNeeds } from './demands.ts';
 import { explainForeignAnswer, explainProxy, explainScheme, tooLarge } from './foreign-answers.ts';
 import { objectName, placeOf, resourceOf, tries } from './names.ts';
 
@@ -175,6 +176,7 @@ export function explain(error: unknown, bucket: Bucket, purpose: RequestPurpose)
     explainCredentials(failure) ??
     explainConnection(failure, bucket) ??
     explainLimit(failure, bucket, purpose) ??
+    explainDemand(failure, bucket, purpose) ??
     explainRefusal(failure, bucket, purpose) ??
     explainOther(failure, bucket, purpose);
   return new WheelStoreError(problem, { cause: error });
@@ -329,7 +331,7 @@ function explainRefusal(failure: Failure, bucket: Bucket, purpose: RequestPurpos
     return {
       title: 'Access denied',
       reason: `${purpose.permission} was refused ${signed} for ${objectName(bucket, purpose)}${words === '' ? '' : `; S3 says: ${words}`}.`,
-      remedy: `Allow ${purpose.permission} on ${resourceOf(bucket, purpose)} in the role's policy and in the bucket's.`,
+      remedy: `Allow ${purpose.permission} on ${resourceOf(bucket, purpose)} in the role's policy and in the bucket's.${furtherNeeds(words, bucket, purpose)}`,
     };
   }
   return undefined;

@@ -11,6 +11,7 @@ import {
 import { WheelStoreError } from '../errors.ts';
 import { type Bucket, send } from './client.ts';
 import { isAbsent, placeOf } from './failures.ts';
+import { writingFields } from './object-settings.ts';
 
 /** An object as a listing shows it. */
 export interface ListedObject {
@@ -207,7 +208,12 @@ export async function putEmptyObject(
 ): Promise<void> {
   await send(bucket, { permission: 's3:PutObject', key: onBehalfOf, signal }, (client, options) =>
     client.send(
-      new PutObjectCommand({ Bucket: bucket.settings.name, Key: key, Body: new Uint8Array(0) }),
+      new PutObjectCommand({
+        Bucket: bucket.settings.name,
+        Key: key,
+        Body: new Uint8Array(0),
+        ...writingFields(bucket.settings.writing, 'small'),
+      }),
       options,
     ),
   );

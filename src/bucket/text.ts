@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Bucket, send } from './client.ts';
 import { isAbsent } from './failures.ts';
+import { writingFields } from './object-settings.ts';
 
 /** A text, how it is served, and the ETag that it had when it was read. */
 export interface StoredText {
@@ -95,6 +96,7 @@ export async function putText(
         Body: Buffer.from(text),
         ContentType: contentType,
         CacheControl: cacheControl,
+        ...writingFields(bucket.settings.writing, 'small'),
         ...(ifMatch === undefined ? {} : { IfMatch: ifMatch }),
         ...(ifNoneMatch === undefined ? {} : { IfNoneMatch: ifNoneMatch }),
       }),

@@ -14,6 +14,7 @@ import { WheelStoreError } from '../errors.ts';
 import { type Bucket, type RequestPurpose, send } from './client.ts';
 import { afterGrace, untilCleanedUp } from './deadline.ts';
 import { codeOf, statusOf } from './failures.ts';
+import { writingFields } from './object-settings.ts';
 import { inParallel, partsOf, SINGLE_PUT_BYTES } from './parts.ts';
 
 /** A file to put, and how. */
@@ -172,6 +173,7 @@ function describe(bucket: Bucket, upload: Upload): CreateMultipartUploadCommandI
     ContentType: upload.contentType,
     CacheControl: upload.cacheControl,
     Metadata: { ...upload.metadata },
+    ...writingFields(bucket.settings.writing, 'wheel'),
   };
 }
 

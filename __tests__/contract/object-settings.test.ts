@@ -1,0 +1,339 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { GetObjectTaggingCommand } from '@aws-sdk/client-s3';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { clientOf, startS3Server } from '../../scripts/s3-server.ts';
+import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { COMMIT, startJob } from '../stand-ins/job.ts';
+import { makeWheel } from '../stand-ins/wheels.ts';
+
+const W = 'demo-1.0-py3-none-any.whl';
+const LARGE = { files: { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) }, level: 0 } as const;
+const ENCRYPTION = 'x-amz-server-side-encryption';
+const KEY = 'x-amz-server-side-encryption-aws-kms-key-id';
+const HEADERS = [ENCRYPTION, KEY, 'x-amz-acl', 'x-amz-storage-class', 'x-amz-tagging', 'x-amz-request-payer'];
+let bucket: TestBucket;
+beforeAll(async () => {
+  bucket = await makeBucket();
+});
+
+const isWrite = ({ operation }: SeenRequest) => operation === 'put' || operation === 'create-upload';
+const settingsIn = ({ headers }: SeenRequest) =>
+  Object.fromEntries(HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+/** The words that S3 has for an explicit deny since 2024. */
+const denied = (how = 'with an explicit deny in a resource-based policy', action = 's3:PutObject') =>
+  s3Error(
+    403,
+    'AccessDenied',
+    `User: arn:aws:sts::123456789012:assumed-role/ci/build is not authorized to perform: ${action} on resource: &quot;arn:aws:s3:::wheels/x.whl&quot; ${how}`,
+  );
+
+describe('case 66: what is set goes with everything that a store writes', () => {
+  test.each([
+    ['a small wheel', {}, 'put'],
+    ['a large wheel', LARGE, 'create-upload'],
+  ] as const)('%s', async (_title, contents, operation) => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const path = await makeWheel(job.dist, W, contents);
+    const result = await job.step('store', {
+      'endpoint-url': proxy.endpoint,
+      'server-side-encryption': 'AES256',
+      acl: 'bucket-owner-full-control',
+      'storage-class': 'STANDARD_IA',
+      tags: 'expire=yes, team=wheel folk',
+    });
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(result.outputs['skip-build']).toBe('false');
+    const small = {
+      [ENCRYPTION]: 'AES256',
+      'x-amz-acl': 'bucket-owner-full-control',
+      'x-amz-tagging': 'expire=yes&team=wheel%20folk',
+    };
+    const writes = proxy.requests.filter(isWrite);
+    for (const seen of writes)
+      expect(settingsIn(seen)).toEqual(
+        seen.path.endsWith('.whl') ? { ...small, 'x-amz-storage-class': 'STANDARD_IA' } : small,
+      );
+    const kinds = writes.map(({ path: key, operation: how }) => `${how} ${key.split(/[/.]/).at(-1)}`);
+    expect(kinds).toEqual(['put claim', `${operation} whl`, 'put html', 'put html']);
+    expect(proxy.requests.filter((seen) => !isWrite(seen)).map(settingsIn)).toEqual(
+      proxy.requests.filter((seen) => !isWrite(seen)).map(() => ({})),
+    );
+    // What is encrypted comes back as it was; its ETag need not be an MD5.
+    const { ServerSideEncryption, StorageClass } = await bucket.head(job.key(W));
+    expect({ ServerSideEncryption, StorageClass }).toEqual({
+      ServerSideEncryption: 'AES256',
+      StorageClass: 'STANDARD_IA',
+    });
+    const client = clientOf(await startS3Server());
+    for (const key of [job.key(W), `${job.prefix}/${COMMIT}/index.html`]) {
+      const { TagSet } = await client.send(new GetObjectTaggingCommand({ Bucket: bucket.name, Key: key }));
+      expect(TagSet?.map((tag) => `${tag.Key}=${tag.Value}`).sort()).toEqual([
+        'expire=yes',
+        'team=wheel folk',
+      ]);
+    }
+    client.destroy();
+    expect(await job.step('fetch', { path: 'new' })).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect((await readFile(join(job.workspace, 'new', W))).equals(await readFile(path))).toBe(true);
+    const again = await job.step('store', { 'server-side-encryption': 'AES256' });
+    expect(again).toMatchObject({ code: 0, errors: [], warnings: [] });
+  });
+
+  test.each(['aws:kms', 'aws:kms:dsse'])('a key of KMS with %s', async (encryption) => {
+    await using job = await startJob(bucket);
+    // The test server has no KMS: it gets the requests without what only one could do.
+    await using proxy = await startFaultProxy(bucket.endpoint, (seen) =>
+      isWrite(seen) ? { without: [ENCRYPTION, KEY] } : undefined,
+    );
+    await makeWheel(job.dist, W);
+    const result = await job.step('store', {
+      'endpoint-url': proxy.endpoint,
+      'server-side-encryption': encryption,
+      'kms-key-id': 'alias/wheels',
+    });
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    const writes = proxy.requests.filter(isWrite);
+    expect(writes).toHaveLength(4);
+    for (const seen of writes)
+      expect(settingsIn(seen)).toEqual({ [ENCRYPTION]: encryption, [KEY]: 'alias/wheels' });
+  });
+
+  test('an ETag that the listing gives otherwise than the put is no other wheel', async () => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) =>
+      operation === 'put' && path.endsWith('.whl')
+        ? { change: (answer) => ({ ...answer, headers: { ...answer.headers, etag: '"0123-kms"' } }) }
+        : undefined,
+    );
+    await makeWheel(job.dist, W);
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+  });
+
+  test('nothing is sent that is not set', async () => {
+    await using job = await startJob(bucket);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    await makeWheel(job.dist, W);
+    await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(proxy.requests.map(settingsIn)).toEqual(proxy.requests.map(() => ({})));
+  });
+});
+
+describe('case 66: request-payer', () => {
+  test('goes with every request, and into presigned URLs, which work', async () => {
+    await using job = await startJob(bucket);
+    const bytes = await readFile(await makeWheel(job.dist, W, LARGE));
+    // As S3 does for such a bucket.
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ headers, url }) =>
+      headers['x-amz-request-payer'] === 'requester' || url.includes('x-amz-request-payer=requester')
+        ? undefined
+        : s3Error(403, 'AccessDenied', 'Access Denied'),
+    );
+    const inputs = { 'endpoint-url': proxy.endpoint, 'request-payer': 'requester', presign: '900' };
+    const stored = await job.step('store', inputs);
+    expect(stored).toMatchObject({ code: 0, errors: [] });
+    const found = await job.step('find', inputs);
+    expect(found).toMatchObject({ code: 0, errors: [] });
+    expect(await job.step('fetch', { ...inputs, path: 'new' })).toMatchObject({ code: 0, errors: [] });
+    expect(new Set(proxy.requests.map(({ operation }) => operation))).toEqual(
+      new Set(['put', 'list', 'create-upload', 'part', 'complete', 'get', 'head', 'delete']),
+    );
+    expect(new Set(proxy.requests.map(({ headers }) => headers['x-amz-request-payer']))).toEqual(
+      new Set(['requester']),
+    );
+    const answer = await fetch(found.outputs['wheel-url']!);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  test.each(['find', 'fetch', 'store'] as const)('%s names it where the store’s words do', async (action) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, () =>
+      s3Error(403, 'AccessDenied', 'The bucket is configured as Requester Pays'),
+    );
+    const { code, errors } = await job.step(action, { 'endpoint-url': proxy.endpoint });
+    expect(code).toBe(1);
+    expect(errors[0]).toContain("'request-payer'");
+    expect(errors[0]).not.toContain('Allow s3:');
+  });
+});
+
+describe('case 66: a refused put names the input', () => {
+  test.each<[title: string, header: string, inputs: Record<string, string>]>([
+    ['encryption', ENCRYPTION, { 'server-side-encryption': 'AES256' }],
+    ['an ACL', 'x-amz-acl', { acl: 'bucket-owner-full-control' }],
+    ['a tag', 'x-amz-tagging', { tags: 'team=wheels' }],
+  ])('a policy that demands %s', async (_title, header, inputs) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, (seen) =>
+      isWrite(seen) && seen.headers[header] === undefined ? denied() : undefined,
+    );
+    const without = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(without).toMatchObject({ code: 1 });
+    expect(without.errors[0]).toContain(`'${Object.keys(inputs)[0]}'`);
+    expect(without.errors[0]).not.toContain('Allow s3:PutObject');
+    expect(await job.keys()).toEqual([]);
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint, ...inputs });
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    expect(result.outputs['index-url']).not.toBe('');
+  });
+
+  const ACL = { acl: 'public-read' };
+  test.each<[title: string, fault: Fault, inputs: Record<string, string>, says: RegExp, notSays: RegExp]>([
+    [
+      'a deny by an organisation',
+      denied('with an explicit deny in a service control policy'),
+      {},
+      /'server-side-encryption' or 'acl'/,
+      /Allow s3:/,
+    ],
+    [
+      'words about the header',
+      s3Error(403, 'AccessDenied', 'x-amz-server-side-encryption: aws:kms is required'),
+      {},
+      /Set the input 'server-side-encryption'/,
+      /Allow s3:|'acl'|KMS refused/,
+    ],
+    [
+      'words about encryption',
+      s3Error(403, 'AccessDenied', 'Objects must be encrypted'),
+      {},
+      /Set the input 'server-side-encryption'/,
+      /Allow s3:|'acl'/,
+    ],
+    [
+      'another encryption',
+      s3Error(403, 'AccessDenied', 'Objects must be encrypted'),
+      { 'server-side-encryption': 'AES256' },
+      /server-side-encryption is AES256/,
+      /Allow s3:/,
+    ],
+    [
+      'words about the ACL',
+      s3Error(403, 'AccessDenied', 'ACL bucket-owner-full-control is required'),
+      {},
+      /Set the input 'acl'/,
+      /Allow s3:|'server-side/,
+    ],
+    [
+      'a role that may not put',
+      denied('because no identity-based policy allows the s3:PutObject action'),
+      {},
+      /Allow s3:PutObject on/,
+      /'acl'|'server-side/,
+    ],
+    [
+      'a role that may not set ACLs',
+      denied('because no identity-based policy allows the s3:PutObjectAcl action', 's3:PutObjectAcl'),
+      ACL,
+      /Allow s3:PutObjectAcl on .*leave 'acl' out/,
+      /Allow s3:PutObject on/,
+    ],
+    [
+      'a role that may not tag',
+      denied('because no identity-based policy allows the s3:PutObjectTagging action', 's3:PutObjectTagging'),
+      { tags: 'a=b' },
+      /Allow s3:PutObjectTagging on .*leave 'tags' out/,
+      /Allow s3:PutObject on/,
+    ],
+    [
+      'no reason at all',
+      s3Error(403, 'AccessDenied', 'Access Denied'),
+      {},
+      /Allow s3:PutObject on .*set 'server-side-encryption' or 'acl'/,
+      /PutObjectAcl/,
+    ],
+    [
+      'no reason at all, with an ACL',
+      s3Error(403, 'AccessDenied', 'Access Denied'),
+      ACL,
+      /'acl' needs s3:PutObjectAcl as well.*set 'server-side-encryption'\./,
+      /Tagging/,
+    ],
+    [
+      'a bucket without ACLs',
+      s3Error(400, 'AccessControlListNotSupported', 'The bucket does not allow ACLs'),
+      ACL,
+      /'acl' \(public-read\).*Leave 'acl' out/,
+      /Allow s3:/,
+    ],
+    [
+      'a storage class that the store lacks',
+      s3Error(400, 'InvalidStorageClass', 'The storage class you specified is not valid'),
+      { 'storage-class': 'SNOW' },
+      /'storage-class' \(SNOW\)/,
+      /Allow s3:/,
+    ],
+    [
+      'tags that the store does not take',
+      s3Error(400, 'InvalidTag', 'The tag provided was not a valid tag'),
+      { tags: 'a=b' },
+      /'tags'/,
+      /Allow s3:/,
+    ],
+    [
+      'an encryption that the store lacks',
+      s3Error(400, 'InvalidArgument', 'The encryption method specified is not supported'),
+      { 'server-side-encryption': 'aws:kms:dsse' },
+      /'server-side-encryption' \(aws:kms:dsse\)/,
+      /Allow s3:/,
+    ],
+    [
+      'a store that has nothing of the kind',
+      s3Error(501, 'NotImplemented', 'A header you provided implies functionality that is not implemented'),
+      { tags: 'a=b', ...ACL },
+      /'acl' or 'tags'/,
+      /Allow s3:/,
+    ],
+    [
+      'a key that the role may not use',
+      denied('because no identity-based policy allows the kms:GenerateDataKey action', 'kms:GenerateDataKey'),
+      { 'server-side-encryption': 'aws:kms' },
+      /kms:GenerateDataKey/,
+      /Allow s3:|Set the input/,
+    ],
+    [
+      'a key whose policy denies it',
+      denied('with an explicit deny in a resource-based policy', 'kms:GenerateDataKey'),
+      { 'server-side-encryption': 'aws:kms' },
+      /Let the role of this job use the key/,
+      /Allow s3:|Set the input/,
+    ],
+    [
+      'a key that there is not',
+      s3Error(400, 'KMS.NotFoundException', 'Invalid keyId alias/none'),
+      { 'server-side-encryption': 'aws:kms' },
+      /alias\/none \(KMS\.NotFoundException\)/,
+      /Allow s3:/,
+    ],
+  ])('%s', async (_title, fault, inputs, says, notSays) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, (seen) => (isWrite(seen) ? fault : undefined));
+    const { code, errors } = await job.step('store', { 'endpoint-url': proxy.endpoint, ...inputs });
+    expect({ code, errors: errors.length }).toEqual({ code: 1, errors: 1 });
+    expect(errors[0]).toMatch(says);
+    expect(errors[0]).not.toMatch(notSays);
+  });
+
+  test.each([
+    ['kms-key-id', { 'kms-key-id': 'k' }],
+    ['tags', { tags: 'a' }],
+    ['acl', { acl: 'none' }],
+    ['storage-class', { 'storage-class': 'GLACIER' }],
+    ['server-side-encryption', { 'server-side-encryption': 'yes' }],
+    ['request-payer', { 'request-payer': 'owner' }],
+  ] as [string, Record<string, string>][])('a bad %s before any request', async (name, inputs) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const { code, errors } = await job.step('store', { 'endpoint-url': proxy.endpoint, ...inputs });
+    expect({ code, errors: errors.length }).toEqual({ code: 1, errors: 1 });
+    expect(errors[0]).toContain(`'${name}'`);
+    expect(proxy.requests).toEqual([]);
+  });
+});
