@@ -8,7 +8,7 @@ import type { TestBucket } from './bucket.ts';
 import { type FaultProxy, s3Error, startFaultProxy } from './fault-proxy.ts';
 import { tool } from './python.ts';
 import { type ActionName, runStep, type StepResult } from './runner.ts';
-import { makeWheel } from './wheels.ts';
+import { makeWheel, sha256, wheelBytes } from './wheels.ts';
 
 /** Where a row is observed: commits and folders of its own. */
 export interface Site {
@@ -210,6 +210,21 @@ const noSignRequest: Row = {
   shows: { default: 'signed', other: 'unsigned' },
 };
 
+/** A header that the action sends, with the request that puts the wheel or with another. */
+function sentHeader(header: string, other: string, besides: Given = {}): Row {
+  return {
+    default: '',
+    other,
+    async observe(site, given) {
+      await provide(site);
+      const run = ({ endpoint }: FaultProxy) => act(site, { ...besides, ...given, 'endpoint-url': endpoint });
+      const sent = (await seenBy(site, run)).map(({ headers }) => headers[header]);
+      return `${sent.find((value) => value !== undefined) ?? 'none'}`;
+    },
+    shows: { default: 'none', other },
+  };
+}
+
 const common: Readonly<Record<string, Row>> = {
   bucket: bucketName,
   prefix,
@@ -221,6 +236,7 @@ const common: Readonly<Record<string, Row>> = {
   'public-url': publicUrl,
   presign,
   'no-sign-request': noSignRequest,
+  'request-payer': sentHeader('x-amz-request-payer', 'requester'),
 };
 
 const scope: Row = {
@@ -253,7 +269,57 @@ const wait: Row = {
   shows: { default: 'not at all', other: 'for up to 1 seconds' },
 };
 
-const lookUp: Readonly<Record<string, Row>> = { ...common, scope, 'for-python': forPython, wait };
+/** Two runs stored other wheels; which of them answers. */
+async function storedByTwoRuns(site: Site, given: Given): Promise<string> {
+  await provide(site, {}, { GITHUB_RUN_ID: '5' });
+  await provide(site, {}, { GITHUB_RUN_ID: '6' }, 'demo-2.0-py3-none-any.whl');
+  return (await act(site, given)).outputs['run-id']!;
+}
+
+const runId: Row = {
+  default: '',
+  other: '5',
+  observe: storedByTwoRuns,
+  shows: { default: '6', other: '5' },
+};
+
+const sha256Input: Row = {
+  default: '',
+  other: () => sha256(wheelBytes(WHEEL)),
+  observe: storedByTwoRuns,
+  shows: { default: '6', other: '5' },
+};
+
+const requireSha256: Row = {
+  default: 'false',
+  other: 'true',
+  async observe(site, given) {
+    await site.bucket.put(`builds/${site.commit}/${WHEEL}`, Buffer.from(wheelBytes(WHEEL)));
+    return (await act(site, given)).outputs['skip-build']!;
+  },
+  shows: { default: 'true', other: 'false' },
+};
+
+const repository: Row = {
+  default: '',
+  other: '*',
+  async observe(site, given) {
+    await provide(site, {}, { GITHUB_REPOSITORY: 'octo/other' });
+    return (await act(site, given)).outputs['skip-build']!;
+  },
+  shows: { default: 'false', other: 'true' },
+};
+
+const lookUp: Readonly<Record<string, Row>> = {
+  ...common,
+  scope,
+  'run-id': runId,
+  sha256: sha256Input,
+  'require-sha256': requireSha256,
+  repository,
+  'for-python': forPython,
+  wait,
+};
 
 const storePath: Row = {
   default: 'dist',
@@ -276,6 +342,26 @@ const index: Row = {
     return keys.some((key) => key.endsWith('/index.html')) ? 'a page' : 'no page';
   },
   shows: { default: 'a page', other: 'no page' },
+};
+
+const allowStaleWheel: Row = {
+  default: 'false',
+  other: 'true',
+  async observe(site, given) {
+    await provide(site, {}, {}, 'demo-1.0+g1234567-py3-none-any.whl');
+    return (await act(site, given)).code === 0 ? 'stored' : 'refused';
+  },
+  shows: { default: 'refused', other: 'stored' },
+};
+
+const objectSettings: Readonly<Record<string, Row>> = {
+  'server-side-encryption': sentHeader('x-amz-server-side-encryption', 'AES256'),
+  'kms-key-id': sentHeader('x-amz-server-side-encryption-aws-kms-key-id', 'alias/wheels', {
+    'server-side-encryption': 'aws:kms',
+  }),
+  acl: sentHeader('x-amz-acl', 'private'),
+  'storage-class': sentHeader('x-amz-storage-class', 'STANDARD_IA'),
+  tags: sentHeader('x-amz-tagging', 'team=ci'),
 };
 
 /** What a server in GitHub's stead is asked; it refuses all. */
@@ -373,7 +459,16 @@ const cache: Row = {
 
 /** All inputs of all actions. One that an action.yml declares and that is not here fails contract/declared-inputs. */
 export const INPUTS: Readonly<Record<ActionName, Readonly<Record<string, Row>>>> = {
-  store: { ...common, path: storePath, index, comment, 'pull-request': pullRequest, token },
+  store: {
+    ...common,
+    ...objectSettings,
+    path: storePath,
+    'allow-stale-wheel': allowStaleWheel,
+    index,
+    comment,
+    'pull-request': pullRequest,
+    token,
+  },
   find: { ...lookUp, rebuild, 'on-error': onError },
   fetch: { ...lookUp, path: fetchPath, 'on-missing': onMissing, cache },
 };
