@@ -137,7 +137,8 @@ async function areImportsInOrder(): Promise<string | undefined> {
     [/^\/wheel\//, /@actions|@aws-sdk|@smithy|\/(actions|bucket)\/|layout|lookup/],
     [/^\/(layout|index-page)\.ts$/, /@actions|@aws-sdk|@smithy|\/(actions|bucket)\//],
     [/^\/bucket\//, /@actions|\/(actions|wheel)\/|layout|lookup/],
-    [/^\/(lookup|slot|save)\.ts$/, /@actions|\/actions\//],
+    [/^\/(lookup|slot|save|publish)\.ts$/, /@actions|\/actions\//],
+    [/^\/(trust|disk)\.ts$/, /@actions|@aws-sdk|@smithy|\/(actions|bucket)\//],
     [/^\/(errors|foreign-text)\.ts$/, /./],
   ];
   const files = await contents(join(ROOT, 'src'));

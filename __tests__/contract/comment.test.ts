@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readMarker } from '../../src/actions/comment.ts';
@@ -242,6 +242,7 @@ describe('a build that was skipped', () => {
     await using api = await startGitHubApi();
     await makeWheel(job.workspace, `elsewhere/${W}`);
     await job.step('store', { path: 'elsewhere' });
+    await rm(join(job.workspace, 'elsewhere'), { recursive: true });
     const result = await comment(job, api);
     isFine(result);
     expect(result.outputs['skip-build']).toBe('true');
