@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/__tests__/**/*.test.ts'],
@@ -6,6 +8,8 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.tools/', '<rootDir>/dist/'],
   globalSetup: '<rootDir>/__tests__/stand-ins/start-server.ts',
   globalTeardown: '<rootDir>/__tests__/stand-ins/stop-server.ts',
+  // Most of the time goes into processes that wait, so one worker would leave a machine of two cores idle.
+  maxWorkers: Math.max(2, availableParallelism() - 1),
   // Each test of a built action starts processes of its own, on machines that may be slow and shared.
   testTimeout: 120_000,
 };

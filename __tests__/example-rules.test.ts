@@ -163,7 +163,7 @@ describe('cases 77 and 78: the trust policies that the docs show', () => {
       const document = await readFile(join(ROOT, name), 'utf8');
       const policies = [...document.matchAll(/^```json\n(.*?)^```$/gms)]
         .map(([, block]) => JSON.parse(block!))
-        .filter(({ Statement }) => Statement[0].Action === 'sts:AssumeRoleWithWebIdentity');
+        .filter(({ Statement }) => Statement?.[0].Action === 'sts:AssumeRoleWithWebIdentity');
       expect(policies.length).toBeGreaterThan(0);
       for (const { Statement } of policies) {
         const { StringEquals = {}, StringLike = {} } = Statement[0].Condition;

@@ -14,7 +14,8 @@ const child = spawn(
     '--experimental-vm-modules',
     '--no-warnings',
     resolve(root, 'node_modules/jest/bin/jest.js'),
-    ...(report ? ['--json', `--outputFile=${report}`] : []),
+    // A test that failed may leave a server open, which must not keep a CI job from its end.
+    ...(report ? ['--json', `--outputFile=${report}`, '--forceExit'] : []),
     ...process.argv.slice(2),
   ],
   { cwd: root, stdio: report ? ['inherit', 'ignore', 'inherit'] : 'inherit' },

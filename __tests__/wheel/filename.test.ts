@@ -180,8 +180,8 @@ describe('case 50: a name is safe in a command', () => {
   test('a name that no file system holds, or that stands for too many tags, is refused', () => {
     const ofLength = (length: number) =>
       `${'d'.repeat(length - '-1.0-py3-none-any.whl'.length)}-1.0-py3-none-any.whl`;
-    expect(wheelNameFault(ofLength(255))).toBeUndefined();
-    expect(wheelNameFault(ofLength(256))).toBe('it is longer than 255 bytes');
+    expect(wheelNameFault(ofLength(1_024))).toBeUndefined();
+    expect(wheelNameFault(ofLength(1_025))).toBe('it is longer than 1024 bytes');
     const set = (count: number) => Array.from({ length: count }, (_, index) => `a${index}`).join('.');
     expect(readWheelFilename(`d-1-${set(10)}-${set(10)}-${set(10)}.whl`)?.tags).toHaveLength(1_000);
     expect(wheelNameFault(`d-1-${set(10)}-${set(10)}-${set(11)}.whl`)).toBe(

@@ -41,7 +41,7 @@ function ours(filename: string): Verdict | null {
 /** What we refuse on purpose and packaging does not, by kind. */
 function purpose(filename: string): string | undefined {
   if (/[^A-Za-z0-9_.+!-]/.test(filename)) return 'a character that is not letter, digit or one of _ . + ! -';
-  if (filename.length > 255) return 'more than 255 bytes';
+  if (filename.length > 1_024) return 'more than 1,024 bytes';
   const tags = filename.slice(0, -'.whl'.length).split('-').slice(-3).join('.');
   return /[^A-Za-z0-9_.]/.test(tags) ? 'a tag with another character' : undefined;
 }

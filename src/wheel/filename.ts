@@ -31,15 +31,15 @@ const FORM_REMEDY = `The form is ${FORM}, such as foo-1.0+cu121-cp312-cp312-linu
 const NOT_IN_A_NAME = /[^A-Za-z0-9_.+!-]/u;
 const PROJECT = /^[A-Za-z0-9_.]+$/;
 const TAG_PART = /^[A-Za-z0-9_]+$/;
-/** What file systems take at most; all characters of a name are single bytes. */
-const MAX_LENGTH = 255;
+/** No key of S3 is longer, so no name is; what a disk takes, it says itself. All characters are single bytes. */
+const MAX_LENGTH = 1_024;
 /** Compressed sets multiply; real wheels have fewer than a hundred tags. */
 const MAX_TAGS = 1_000;
 
 /**
  * Reads a wheel's filename (binary distribution format, "File name convention"): it accepts what packaging's
  * `parse_wheel_filename` accepts, less names with other characters than ASCII letters, digits and `_ . + ! -`,
- * tags with other characters than letters, digits and `_`, names of more than 255 bytes and of more than 1,000 tags.
+ * tags with other characters than letters, digits and `_`, names of more than 1,024 bytes and of more than 1,000 tags.
  *
  * @throws WheelStoreError that says what is wrong with the name
  */
