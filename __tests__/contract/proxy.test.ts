@@ -43,7 +43,8 @@ describe('case 60: proxies as curl and pip read them', () => {
         const result = await job.step('find', {}, { [name]: address });
         expect(result.code).toBe(1);
         expect(result.errors).toEqual([expect.stringContaining(name)]);
-        expect(result.log).not.toContain('s3cretpw');
+        // The runner shows no such command, and masks what it names in all that follows.
+        expect(result.log.replace(/^::add-mask::.*$/gm, '')).not.toContain('s3cretpw');
       }
     },
   );
