@@ -1,11 +1,11 @@
 /** What store makes of wheels that are hostile or broken: a sentence, exit 1, and nothing sent; or a warning. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
+import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
 import { type StepResult, shownText } from '../stand-ins/runner.ts';
 import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
 import { writeZip } from '../wheel/raw-zip.ts';
@@ -51,6 +51,41 @@ describe('case 50: a filename with a character that a shell acts on', () => {
     const { errors } = await refused(job);
     expect(errors[0]).toMatch(/is not the filename of a wheel: it holds ".{1,6}"\./);
     expect(errors[0]).toContain('only letters (A to Z, a to z), digits and _ . + ! -');
+  });
+});
+
+describe('case 50: a stored wheel with such a name', () => {
+  const NAMES = [
+    'demo-1.0-1$(id)-py3-none-any.whl',
+    'demo-1.0-1`id`-py3-none-any.whl',
+    'demo-1.0-py3-none-any.WHL',
+  ];
+
+  test.each(['find', 'fetch'] as const)('%s passes it over, and a warning says why', async (action) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await job.step('store');
+    await rm(job.dist, { recursive: true });
+    for (const name of NAMES) await bucket.put(`${job.prefix}/${COMMIT}/8_1/${name}`, wheelBytes(W));
+    const { code, outputs, warnings } = await job.step(action);
+    expect({ code, 'wheel-name': outputs['wheel-name'], run: outputs['run-id'] }).toEqual({
+      code: 0,
+      'wheel-name': W,
+      run: '7',
+    });
+    expect(warnings).toHaveLength(NAMES.length);
+    expect(warnings.join('\n')).toContain('$(id)-py3-none-any.whl" in the bucket');
+    expect(warnings.join('\n')).toContain('by its name it is no wheel, because it holds "$"');
+  });
+
+  test('of many, five are named', async () => {
+    await using job = await startJob(bucket);
+    const names = Array.from({ length: 40 }, (_, index) => `demo-1.0-${index}$(id)-py3-none-any.whl`);
+    await Promise.all(names.map((name) => bucket.put(`${job.prefix}/${COMMIT}/8_1/${name}`, 'not a wheel')));
+    const { outputs, warnings } = await job.step('find');
+    expect(outputs['skip-build']).toBe('false');
+    expect(warnings).toHaveLength(6);
+    expect(warnings.at(-1)).toContain('Ignored 35 more');
   });
 });
 

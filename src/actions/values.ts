@@ -236,6 +236,9 @@ export function readPresign(): number | undefined {
   );
 }
 
+/** URLs of wheels begin with the URL of an input, and are pasted into commands. */
+const FOR_SHELLS = /[\s$`"'\\;&|<>(){}*!^]/;
+
 /**
  * An http or https URL without user name, query and fragment; undefined when the input is empty.
  *
@@ -247,11 +250,12 @@ export function readUrl(name: string): string | undefined {
   const url = URL.parse(text);
   const isPlain =
     url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return text;
+  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:') && !FOR_SHELLS.test(text))
+    return text;
   // The value may hold a password or a signature: it is not repeated.
   throw new WheelStoreError({
     title: 'Bad input',
-    reason: `The input '${name}' is not an http or https URL without user name, query and fragment.`,
+    reason: `The input '${name}' is not an http or https URL without user name, query, fragment and characters that a shell acts on.`,
     remedy: `Write it like ${name}: https://wheels.example.com.`,
   });
 }
