@@ -24,23 +24,23 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'slot: the second look is skipped',
     file: 'src/slot.ts',
-    find: '  const { ours: found } = await look(bucket, placement);\n',
+    find: '  const { ours: found } = await look(bucket, placement, signal);\n',
     replace:
-      "  if (outcome.created) return { wheel: describe(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: outcome.etag }), how: 'put' };\n  const { ours: found } = await look(bucket, placement);\n",
+      "  if (outcome.created) return { wheel: describe(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: outcome.etag }), how: 'put' };\n  const { ours: found } = await look(bucket, placement, signal);\n",
     tests: decisions('looks again'),
   },
   {
     name: 'slot: take-away ignores the id of the put',
     file: 'src/slot.ts',
-    find: 'if (head?.metadata[PUT_ID] === putId) await deleteObject',
-    replace: 'if (head !== undefined) await deleteObject',
+    find: 'if (head?.metadata[PUT_ID] !== putId) return;',
+    replace: 'if (head === undefined) return;',
     tests: decisions('leaves an object alone'),
   },
   {
     name: 'slot: nothing is announced on engines that are not AWS',
     file: 'src/slot.ts',
-    find: 'if (bucket.customEndpoint === undefined) return lookPutLook',
-    replace: 'if (placement.wheel.size >= 0) return lookPutLook',
+    find: 'if (bucket.customEndpoint !== undefined) await own.announcement.put();',
+    replace: '',
     tests: faults('ignores If-None-Match'),
   },
   {
@@ -67,8 +67,8 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'upload: what a failed upload sent is not aborted',
     file: 'src/bucket/upload.ts',
-    find: '    await abandon(bucket, upload, target);\n',
-    replace: '    if (upload.size < 0) await abandon(bucket, upload, target);\n',
+    find: '    await abandon(bucket, upload, target, cleanUp);\n',
+    replace: '    if (upload.size < 0) await abandon(bucket, upload, target, cleanUp);\n',
     tests: faults('leaves no object and no parts'),
   },
   {
@@ -116,9 +116,30 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'lookup: scope attempt takes any attempt of the run',
     file: 'src/lookup.ts',
-    find: "(query.scope === 'run' || attempt === query.attempt)",
-    replace: '(attempt !== undefined)',
+    find: 'return run === onlyRun && attempt === onlyAttempt;',
+    replace: 'return run === onlyRun && onlyAttempt !== undefined;',
     tests: find('scope'),
+  },
+  {
+    name: 'lookup: metadata that contradicts the key does not matter',
+    file: 'src/lookup.ts',
+    find: 'if (reason !== undefined) {',
+    replace: 'if (reason === undefined && head.size < 0) {',
+    tests: ['contract/trust', '-t', 'case 71'],
+  },
+  {
+    name: 'slot: what another step relies on is removed',
+    file: 'src/slot.ts',
+    find: 'if (!isNeeded) await deleteObject',
+    replace: 'if (isNeeded || !isNeeded) await deleteObject',
+    tests: ['contract/shared-slot'],
+  },
+  {
+    name: 'store: a find that said to build is forgotten',
+    file: 'src/store.ts',
+    find: "if (checked === undefined && verdict === 'build') throw",
+    replace: "if (checked === undefined && verdict === 'build' && inputs.path === '') throw",
+    tests: ['contract/skipped-build'],
   },
   {
     name: 'layout: a longer commit matches',
@@ -151,8 +172,8 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'save: free space is not looked at',
     file: 'src/save.ts',
-    find: 'if (free >= bytes) return;',
-    replace: 'if (free >= 0) return;',
+    find: 'if (free === undefined || free >= bytes) return;',
+    replace: 'if (free === undefined || free >= 0) return;',
     tests: fetch('has less free'),
   },
   {
