@@ -50,6 +50,8 @@ const POLL_MS = 200;
 const MAX_REMOVAL_POLLS = 60;
 /** The step that put the wheel is about to end, unless its line hangs. */
 const MAX_OWNER_POLLS = 10;
+/** Wheels that one error names. */
+const MAX_NAMED = 5;
 
 /**
  * Looks, puts, looks again.
@@ -377,9 +379,11 @@ function slotTaken(
   { slot, wheel }: Placement,
   others: readonly ListedObject[],
 ): WheelStoreError {
+  const names = others.slice(0, MAX_NAMED).map(({ key }) => key.slice(slotFolder(slot).length));
+  const more = others.length > names.length ? ` and ${others.length - names.length} more` : '';
   return new WheelStoreError({
     title: SLOT_TAKEN,
-    reason: `${wheel.filename} cannot be stored: its slot already holds ${others.map(({ key }) => key.slice(slotFolder(slot).length)).join(' and ')} (s3://${bucket.settings.name}/${slotFolder(slot)}).`,
+    reason: `${wheel.filename} cannot be stored: its slot already holds ${names.join(' and ')}${more} (s3://${bucket.settings.name}/${slotFolder(slot)}).`,
     remedy: SET_TARGET,
   });
 }
