@@ -50,13 +50,6 @@ describe('bad input: one sentence that names it, exit 1, nothing sent', () => {
       {},
       'no-sign-request',
     ],
-    [
-      'case 50: a URL that a shell acts on',
-      'find',
-      { 'public-url': 'https://a.example/$(id)' },
-      {},
-      "'public-url'",
-    ],
     ['an endpoint that is no URL', 'find', { 'endpoint-url': 'minio:9000' }, {}, "'endpoint-url'"],
     ['a region that is none', 'find', { region: 'us west' }, {}, "'region'"],
   ];

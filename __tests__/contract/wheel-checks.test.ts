@@ -89,6 +89,15 @@ describe('case 50: a stored wheel with such a name', () => {
   });
 });
 
+test('case 50: what a shell acts on in public-url is percent-encoded in wheel-url', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  const { outputs } = await job.step('store', { 'public-url': 'https://cdn.example.com/$(id)`id`"!;&|<>' });
+  expect(outputs['wheel-url']).toBe(
+    `https://cdn.example.com/%24(id)%60id%60%22%21%3B%26%7C%3C%3E/${job.key(W)}`,
+  );
+});
+
 describe('case 52: a character that cannot be seen', () => {
   test('in the name of a file is escaped in the summary and the log', async () => {
     await using job = await startJob(bucket);

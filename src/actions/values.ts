@@ -237,10 +237,11 @@ export function readPresign(): number | undefined {
 }
 
 /** URLs of wheels begin with the URL of an input, and are pasted into commands. */
-const FOR_SHELLS = /[\s$`"'\\;&|<>(){}*!^]/;
+const FOR_SHELLS = /[\s$`"'\\;&|<>{}*!^]/gu;
 
 /**
- * An http or https URL without user name, query and fragment; undefined when the input is empty.
+ * An http or https URL without user name, query and fragment; undefined when the input is empty. What a shell acts on
+ * within double quotes, or outside of them, is percent-encoded.
  *
  * @throws WheelStoreError, which does not repeat what may be secret
  */
@@ -250,14 +251,21 @@ export function readUrl(name: string): string | undefined {
   const url = URL.parse(text);
   const isPlain =
     url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:') && !FOR_SHELLS.test(text))
-    return text;
+  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodedForShells(text);
   // The value may hold a password or a signature: it is not repeated.
   throw new WheelStoreError({
     title: 'Bad input',
-    reason: `The input '${name}' is not an http or https URL without user name, query, fragment and characters that a shell acts on.`,
+    reason: `The input '${name}' is not an http or https URL without user name, query and fragment.`,
     remedy: `Write it like ${name}: https://wheels.example.com.`,
   });
+}
+
+function encodedForShells(url: string): string {
+  return url.replace(FOR_SHELLS, (character) =>
+    [...Buffer.from(character)]
+      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+      .join(''),
+  );
 }
 
 /**
