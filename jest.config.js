@@ -11,5 +11,5 @@ export default {
   // Most of the time goes into processes that wait, so one worker would leave a machine of two cores idle.
   maxWorkers: Math.max(2, availableParallelism() - 1),
   // Each test of a built action starts processes of its own, on machines that may be slow and shared.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
 };

@@ -221,7 +221,7 @@ describe('case 73: what a step wrote, over a list that lags behind', () => {
     ],
     ['lacks it', [], [[1, ours]], false],
     ['shows the text that was there before', [listed(1, before)], [[1, ours]], false],
-    ['shows that text, written anew by another job', [listed(1, before, NOW)], [[1, ours]], false],
+    ['shows that text, rewritten by another job', [listed(1, before, NOW)], [[1, ours]], false],
     ['shows an older text of another job', [listed(1, theirs)], [[1, ours]], false],
     ['shows a newer text of another job', [listed(1, theirs, '2026-01-01T00:00:03Z')], [[1, theirs]], true],
     ['shows a text of the same second', [listed(1, theirs, NOW)], [[1, theirs]], false],

@@ -139,7 +139,7 @@ async function areImportsInOrder(): Promise<string | undefined> {
     [/^\/bucket\//, /@actions|\/(actions|wheel)\/|layout|lookup/],
     [/^\/(lookup|slot|save|publish)\.ts$/, /@actions|\/actions\//],
     [/^\/(trust|disk)\.ts$/, /@actions|@aws-sdk|@smithy|\/(actions|bucket)\//],
-    [/^\/(errors|foreign-text)\.ts$/, /./],
+    [/^\/(errors|foreign-text|bounded-read)\.ts$/, /./],
   ];
   const files = await contents(join(ROOT, 'src'));
   const faults = [...files].flatMap(([path, text]) => {

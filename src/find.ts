@@ -7,7 +7,8 @@ import { describeWheel, requestTracer, say, sayAll, warn } from './actions/log.t
 import { indexUrl, link, setWheelOutputs } from './actions/outputs.ts';
 import { ask } from './actions/question.ts';
 import { countWheels, writeSummary } from './actions/summary.ts';
-import { type Bucket, openBucket } from './bucket/client.ts';
+import type { Bucket } from './bucket/bucket.ts';
+import { openBucket } from './bucket/client.ts';
 import { WheelStoreError } from './errors.ts';
 import { isComplete } from './lookup.ts';
 

@@ -134,10 +134,10 @@ export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | und
 export function wheelKeyFault(place: CommitPlace, key: string): string | undefined {
   const segments = key.slice(commitFolder(place).length).split('/');
   const fault = segments.length <= 3 ? wheelNameFault(segments.at(-1)!) : undefined;
-  if (fault !== undefined) return `by its name it is no wheel, because ${fault}`;
+  if (fault !== undefined) return `its name is not a wheel filename, because ${fault}`;
   const isWheel = segments.length === 2 || segments.length === 3;
   if (!isWheel || readWheelFilename(segments.at(-1)!) === undefined) return undefined;
   const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
   if (run === undefined || attempt === undefined || (isDecimal(run) && isDecimal(attempt))) return undefined;
-  return `${quote(segments[0]!)} is no run and attempt that GitHub gives out`;
+  return `${quote(segments[0]!)} is not a run id and attempt of GitHub's`;
 }

@@ -1,6 +1,6 @@
 /** Which of the stored wheels answers a question: per target the newest, by run and attempt. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bucket } from './bucket/client.ts';
+import type { Bucket } from './bucket/bucket.ts';
 import { isTransient } from './bucket/failures.ts';
 import { hashObject, headObject, type ListedObject, listObjects, type ObjectHead } from './bucket/objects.ts';
 import { WheelStoreError } from './errors.ts';
@@ -15,7 +15,7 @@ import {
 import { reasonToIgnore, storedSha256, type Trust } from './trust.ts';
 import type { Interpreter } from './wheel/interpreter.ts';
 import { allowsPython, rankWheels } from './wheel/pick.ts';
-import { quote } from './wheel/quote.ts';
+import { firstOf, quote } from './wheel/quote.ts';
 
 /** What is looked up. */
 export interface Query {
@@ -120,13 +120,12 @@ function isIn(groups: readonly Group[]): (group: Group) => boolean {
 }
 
 function crowded({ wheels }: Group, older: Group | undefined): LookUpWarning {
-  const names = wheels.slice(0, MAX_NAMED).map(({ key }) => key);
-  const more = wheels.length > names.length ? ` and ${wheels.length - names.length} more` : '';
+  const names = wheels.map(({ key }) => key);
   const instead =
     older === undefined ? 'There is no older one' : `The next older one is ${older.wheels[0]!.key}`;
   return {
     title: 'Slot with two wheels',
-    text: `Ignored a slot with ${wheels.length} wheels, because it is not clear which one is meant: ${names.join(' and ')}${more}. ${instead}.`,
+    text: `Ignored a slot with ${wheels.length} wheels, because it is not clear which one is meant: ${firstOf(names, MAX_NAMED, ' and ')}. ${instead}.`,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Writes the commit's index pages so that no link is lost, however many jobs of a matrix write at once. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bucket } from './bucket/client.ts';
+import type { Bucket } from './bucket/bucket.ts';
 import { isAbsent, refusesCondition, statusOf } from './bucket/failures.ts';
 import { getText, type PutCondition, putText, type StoredText } from './bucket/text.ts';
 import { plainUrl } from './bucket/url.ts';

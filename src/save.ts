@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Bucket } from './bucket/client.ts';
+import type { Bucket } from './bucket/bucket.ts';
 import { downloadObject } from './bucket/download.ts';
 import { faultOf, freeBytes, isAbsence, makeFolders } from './disk.ts';
 import { WheelStoreError } from './errors.ts';

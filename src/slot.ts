@@ -1,9 +1,10 @@
 /** Puts a wheel into its slot so that the slot never holds two, whoever else is at it. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bucket } from './bucket/client.ts';
+import type { Bucket } from './bucket/bucket.ts';
 import { afterGrace, untilCleanedUp } from './bucket/deadline.ts';
-import { placeOf, refusesCondition, statusOf } from './bucket/failures.ts';
+import { refusesCondition, statusOf } from './bucket/failures.ts';
+import { placeOf } from './bucket/names.ts';
 import {
   deleteObject,
   hashObject,
@@ -18,6 +19,7 @@ import { WheelStoreError } from './errors.ts';
 import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
 import { type StoredWheel, withHead } from './lookup.ts';
 import type { OpenWheel } from './wheel/local.ts';
+import { firstOf } from './wheel/quote.ts';
 
 /** What is to be put where. */
 export interface Placement {
@@ -207,11 +209,7 @@ interface SlotView {
  */
 async function look(bucket: Bucket, placement: Placement, signal: AbortSignal): Promise<SlotView> {
   const { slot, wheel } = placement;
-  const objects = await listObjects(bucket, slotFolder(slot), {
-    directly: true,
-    keep: isOfSlot(slot),
-    signal,
-  });
+  const objects = await listSlot(bucket, slot, signal);
   const key = wheelKey(slot, wheel.filename);
   const others = objects.filter(
     (object) => object.key !== key && object.size > 0 && readWheelKey(slot, object.key) !== undefined,
@@ -227,8 +225,10 @@ async function look(bucket: Bucket, placement: Placement, signal: AbortSignal): 
   };
 }
 
-function isOfSlot(slot: Slot): (key: string) => boolean {
-  return (key) => MARK.test(key) || readWheelKey(slot, key) !== undefined;
+/** The wheels and marks of a slot. */
+function listSlot(bucket: Bucket, slot: Slot, signal: AbortSignal): Promise<ListedObject[]> {
+  const keep = (key: string) => MARK.test(key) || readWheelKey(slot, key) !== undefined;
+  return listObjects(bucket, slotFolder(slot), { directly: true, keep, signal });
 }
 
 function isMark({ key }: ListedObject, kind: string, isMeant: (sha256: string) => boolean): boolean {
@@ -338,8 +338,7 @@ async function removeOwn(
     if (head?.metadata[PUT_ID] !== putId) return;
     const removing = markOf(placement, putId, 'removing');
     await putEmptyObject(bucket, removing, key, cleanUp);
-    const options = { directly: true, keep: isOfSlot(slot), signal: cleanUp };
-    const objects = await listObjects(bucket, slotFolder(slot), options);
+    const objects = await listSlot(bucket, slot, cleanUp);
     const isOurs = (sha256: string) => sha256 === wheel.sha256;
     const isNeeded = objects.some(
       (object) => object.key !== announcement.key && isMark(object, 'claim', isOurs),
@@ -379,11 +378,10 @@ function slotTaken(
   { slot, wheel }: Placement,
   others: readonly ListedObject[],
 ): WheelStoreError {
-  const names = others.slice(0, MAX_NAMED).map(({ key }) => key.slice(slotFolder(slot).length));
-  const more = others.length > names.length ? ` and ${others.length - names.length} more` : '';
+  const names = others.map(({ key }) => key.slice(slotFolder(slot).length));
   return new WheelStoreError({
     title: SLOT_TAKEN,
-    reason: `${wheel.filename} cannot be stored: its slot already holds ${names.join(' and ')}${more} (s3://${bucket.settings.name}/${slotFolder(slot)}).`,
+    reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (s3://${bucket.settings.name}/${slotFolder(slot)}).`,
     remedy: SET_TARGET,
   });
 }

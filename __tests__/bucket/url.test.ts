@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type BucketSettings, openBucket } from '../../src/bucket/client.ts';
+import type { BucketSettings } from '../../src/bucket/bucket.ts';
+import { openBucket } from '../../src/bucket/client.ts';
 import { encodeKey, plainUrl } from '../../src/bucket/url.ts';
 
 const settings: BucketSettings = {
@@ -12,7 +13,13 @@ const settings: BucketSettings = {
   anonymous: true,
   publicUrl: undefined,
   presignSeconds: undefined,
-  writing: {},
+  writing: {
+    encryption: undefined,
+    kmsKeyId: undefined,
+    acl: undefined,
+    storageClass: undefined,
+    tagging: undefined,
+  },
   requesterPays: false,
   checksumsAsked: false,
   requestTimeout: 60,

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { type Job, startJob } from '../stand-ins/job.ts';
+import { startLocalServer } from '../stand-ins/local-server.ts';
 import type { StepResult } from '../stand-ins/runner.ts';
 
 const SECRET = 's3cretArgument';
@@ -21,21 +19,11 @@ beforeAll(async () => {
 });
 
 /** Something that gives every request the same answer. */
-async function answering(status: number, body: string, type = 'text/xml') {
-  const server = createServer((incoming, response) => {
+function answering(status: number, body: string, type = 'text/xml') {
+  return startLocalServer((incoming, response) => {
     incoming.resume();
     response.writeHead(status, { 'content-type': type }).end(body);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
 }
 
 function stsError(code: string, message: string): string {
@@ -131,7 +119,7 @@ describe('case 62: a configured source of credentials that fails is named with i
     expectSource(await job.step('find', {}, env), /AWS_CONTAINER_CREDENTIALS_FULL_URI/);
   });
 
-  test('a metadata service that nobody configured is no source that fails', async () => {
+  test('a metadata service that nobody configured does not count as a failed source', async () => {
     await using job = await startJob(bucket);
     await using imds = await answering(404, 'not here', 'text/plain');
     const env = {

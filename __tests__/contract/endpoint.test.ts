@@ -62,7 +62,7 @@ describe('case 63: a region that the store does not have', () => {
     expect(proxy.requests).toHaveLength(2);
   });
 
-  test.each(['AWS_REGION', 'AWS_DEFAULT_REGION'])('%s that is no region is named', async (name) => {
+  test.each(['AWS_REGION', 'AWS_DEFAULT_REGION'])('%s that is not a region is named', async (name) => {
     await using job = await startJob(bucket);
     const result = await job.step('find', {}, { [name]: 'us-west-2\n' });
     expect(result.code).toBe(1);

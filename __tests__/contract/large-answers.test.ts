@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
 import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
 import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
+import { startLocalServer } from '../stand-ins/local-server.ts';
 import { makeWheel } from '../stand-ins/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
@@ -34,7 +34,7 @@ async function startLister(count: number, keyOf: (index: number) => string) {
     const body = `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${more}</IsTruncated>${next}${contents.join('')}</ListBucketResult>`;
     return response.writeHead(200, { 'content-type': 'application/xml' }).end(body);
   };
-  return { ...(await listening(answer)), pages: () => pages };
+  return { ...(await startLocalServer(answer)), pages: () => pages };
 }
 
 /** A server whose every answer is `size` bytes of XML, sent as fast as they are taken. */
@@ -50,20 +50,7 @@ async function startEndless(status: number, size: number) {
     }
     response.end();
   };
-  return { ...(await listening(answer)), sent: () => sent };
-}
-
-async function listening(answer: (incoming: IncomingMessage, response: ServerResponse) => unknown) {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { ...(await startLocalServer(answer)), sent: () => sent };
 }
 
 /** A heap that holds a few pages of a listing, and not all of it. */
@@ -78,7 +65,7 @@ describe('case 75: listings that are larger than any commit’s', () => {
     await using lister = await startLister(100_000, (index) =>
       index === 99_999 ? `${folder(job)}/7_1/${W}` : `${folder(job)}/7_1/${long}${index}.txt`,
     );
-    const result = await job.step('find', { 'endpoint-url': lister.endpoint }, SMALL_HEAP);
+    const result = await job.step('find', { 'endpoint-url': lister.url }, SMALL_HEAP);
     expect(result).toMatchObject({ code: 0, errors: [] });
     expect(result.outputs['wheel-key']).toBe(`${folder(job)}/7_1/${W}`);
     expect(lister.pages()).toBe(100);
@@ -87,7 +74,7 @@ describe('case 75: listings that are larger than any commit’s', () => {
   test('10,000 wheels of other runs: the newest is found', async () => {
     await using job = await startJob(bucket);
     await using lister = await startLister(10_000, (index) => `${folder(job)}/${index + 1}_1/${W}`);
-    const result = await job.step('find', { 'endpoint-url': lister.endpoint });
+    const result = await job.step('find', { 'endpoint-url': lister.url });
     expect(result.outputs['wheel-key']).toBe(`${folder(job)}/10000_1/${W}`);
   });
 
@@ -98,7 +85,7 @@ describe('case 75: listings that are larger than any commit’s', () => {
       100_000,
       (index) => `${folder(job)}/7_1/demo-1.${index}-py3-none-any.whl`,
     );
-    const result = await job.step(action, { 'endpoint-url': lister.endpoint }, SMALL_HEAP);
+    const result = await job.step(action, { 'endpoint-url': lister.url }, SMALL_HEAP);
     expect(result.code).toBe(1);
     expect(result.errors).toEqual([expect.stringContaining('more than 20000 wheels')]);
     expect(lister.pages()).toBeLessThanOrEqual(25);
@@ -116,7 +103,7 @@ describe('case 75: answers without end', () => {
   ])('%s: an error before it is read', async (_title, status, size, says) => {
     await using job = await startJob(bucket);
     await using endless = await startEndless(status, size);
-    const result = await job.step('find', { 'endpoint-url': endless.endpoint }, SMALL_HEAP);
+    const result = await job.step('find', { 'endpoint-url': endless.url }, SMALL_HEAP);
     expect(result.code).toBe(1);
     expect(result.errors).toEqual([expect.stringContaining(says)]);
     expect(endless.sent()).toBeLessThan(100 * MIB);

@@ -101,7 +101,7 @@ describe('case 66: what is set goes with everything that a store writes', () => 
       expect(settingsIn(seen)).toEqual({ [ENCRYPTION]: encryption, [KEY]: 'alias/wheels' });
   });
 
-  test('an ETag that the listing gives otherwise than the put is no other wheel', async () => {
+  test('an ETag that the listing gives in another form than the put is the same wheel', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) =>
       operation === 'put' && path.endsWith('.whl')

@@ -167,7 +167,7 @@ describe('case 65: answers that come one byte at a time', () => {
     expect(result.errors).toHaveLength(1);
   }, 60_000);
 
-  test('a number of seconds that is none is refused by name', async () => {
+  test('what is not a number of seconds is refused by name', async () => {
     await using job = await startJob(bucket);
     for (const value of ['0', '-1', '1.5', 'soon', '99999']) {
       const result = await job.step('find', {}, { WHEEL_STORE_REQUEST_TIMEOUT: value });

@@ -75,7 +75,7 @@ describe('case 50: a stored wheel with such a name', () => {
     });
     expect(warnings).toHaveLength(NAMES.length);
     expect(warnings.join('\n')).toContain('$(id)-py3-none-any.whl" in the bucket');
-    expect(warnings.join('\n')).toContain('by its name it is no wheel, because it holds "$"');
+    expect(warnings.join('\n')).toContain('its name is not a wheel filename, because it holds "$"');
   });
 
   test('of many, five are named', async () => {
@@ -193,7 +193,7 @@ describe('case 48: what pip does not install is refused before anything is sent'
 
   const points = (lines: string) => ({ [`${INFO}/entry_points.txt`]: text(lines) });
   const files: Readonly<Record<string, Readonly<Record<string, Uint8Array>>>> = {
-    'an entry_points.txt that is no INI': points('this is no INI\n'),
+    'an entry_points.txt that is not an INI file': points('this is not an INI file\n'),
     'a line without a value': points('[console_scripts]\ndemo\n'),
     'a script without a callable': points('[console_scripts]\ndemo = demo\n'),
     'a script outside of its folder': points('[console_scripts]\n../demo = demo:main\n'),

@@ -4,6 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { getOctokit } from '@actions/github';
+import { readAtMost } from '../bounded-read.ts';
 import { WheelStoreError } from '../errors.ts';
 import { foreignText, wordsOf } from '../foreign-text.ts';
 import { trace } from './log.ts';
@@ -201,14 +202,9 @@ function fetchThrough({ proxies, requestTimeout }: GitHubAccess): typeof fetch {
 }
 
 async function readBody(answer: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer) {
-    size += (chunk as Buffer).length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('The answer is larger than any of GitHub’s.');
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks);
+  const body = await readAtMost(answer, MAX_ANSWER_BYTES);
+  if (body === undefined) throw new Error('The answer is larger than any of GitHub’s.');
+  return body;
 }
 
 function redirectOf(

@@ -2,7 +2,7 @@
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import * as core from '@actions/core';
-import type { BucketSettings } from '../bucket/client.ts';
+import type { BucketSettings } from '../bucket/bucket.ts';
 import { hideSecrets } from '../foreign-text.ts';
 import { type CommitPlace, normalisePrefix } from '../layout.ts';
 import type { Query } from '../lookup.ts';
@@ -140,7 +140,6 @@ export function readStoreInputs(): StoreInputs {
   const common = readCommonInputs();
   return {
     ...common,
-    bucket: { ...common.bucket, writing: readObjectSettings() },
     target: readTarget(),
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
@@ -222,6 +221,7 @@ function readCommonInputs(): CommonInputs {
   hideSecrets(secretsIn(env));
   const proxies = readProxies(env);
   const bucket = readBucketSettings(env, proxies);
+  // Not earlier: the password of a variable that is refused must not be printed, even to have it masked.
   maskPasswords(env);
   const unused = unusedProxy(proxyTo(storeUrl(env, bucket), proxies), process.versions.node);
   if (unused !== undefined) warn(unused, 'Proxy not used');
@@ -287,7 +287,7 @@ function readBucketSettings(env: NodeJS.ProcessEnv, proxies: Proxies): BucketSet
     anonymous,
     publicUrl,
     presignSeconds,
-    writing: {},
+    writing: readObjectSettings(),
     requesterPays: readRequestPayer(anonymous),
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
     requestTimeout: readRequestTimeout(env),

@@ -35,22 +35,18 @@ const MAX_TAG_KEY = 128;
 const MAX_TAG_VALUE = 256;
 
 /**
- * The inputs `server-side-encryption`, `kms-key-id`, `acl`, `storage-class` and `tags`.
+ * The inputs `server-side-encryption`, `kms-key-id`, `acl`, `storage-class` and `tags`, which only store declares.
  *
  * @throws WheelStoreError that names the input
  */
 export function readObjectSettings(): ObjectSettings {
   const encryption = readOptional('server-side-encryption', ENCRYPTIONS);
-  const kmsKeyId = readKmsKeyId(encryption);
-  const acl = readOptional('acl', ACLS);
-  const storageClass = readStorageClass();
-  const tagging = readTags();
   return {
-    ...(encryption === undefined ? {} : { encryption }),
-    ...(kmsKeyId === undefined ? {} : { kmsKeyId }),
-    ...(acl === undefined ? {} : { acl }),
-    ...(storageClass === undefined ? {} : { storageClass }),
-    ...(tagging === undefined ? {} : { tagging }),
+    encryption,
+    kmsKeyId: readKmsKeyId(encryption),
+    acl: readOptional('acl', ACLS),
+    storageClass: readStorageClass(),
+    tagging: readTags(),
   };
 }
 

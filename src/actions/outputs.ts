@@ -1,6 +1,6 @@
 /** The step's outputs: the same names in all three actions. */
 import * as core from '@actions/core';
-import type { Bucket, BucketSettings } from '../bucket/client.ts';
+import type { Bucket, BucketSettings } from '../bucket/bucket.ts';
 import { plainUrl, presignedUrl } from '../bucket/url.ts';
 import { type CommitPlace, indexKey } from '../layout.ts';
 import type { StoredWheel } from '../lookup.ts';

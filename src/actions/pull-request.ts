@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Bucket } from '../bucket/client.ts';
+import type { Bucket } from '../bucket/bucket.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
 import { plainAddress } from '../foreign-text.ts';

@@ -1,5 +1,5 @@
 /** The look-up as `find` and `fetch` ask it: with their inputs, waiting where they say so, warnings in the log. */
-import type { Bucket } from '../bucket/client.ts';
+import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import { type Answer, describeQuery, lookUpUntil } from '../lookup.ts';
 import type { LookUpInputs } from './inputs.ts';

@@ -2,6 +2,7 @@
 import * as core from '@actions/core';
 import { wordsOf } from '../foreign-text.ts';
 import type { Inventory } from '../wheel/largest.ts';
+import { firstOf } from '../wheel/quote.ts';
 import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
 import { printable, shortSize, trace } from './log.ts';
@@ -36,6 +37,7 @@ const CUT = '\n\n_The rest of this summary was left out: GitHub takes 1 MiB at m
 /** So many wheels have their commands shown, where each has its own. */
 const MOST_COMMANDS = 50;
 const MOST_CHARACTERS = 100;
+const MAX_TAGS = 6;
 const PRESIGNED =
   'Install from the output `wheel-url` (or `wheels`) in a later step of this job: it is presigned and so not shown here.';
 
@@ -158,8 +160,7 @@ function sha256Cell({ sha256 }: LinkedWheel): string {
 }
 
 function tags(all: readonly string[]): string {
-  const more = all.length > 6 ? ` and ${all.length - 6} more` : '';
-  return `${all.slice(0, 6).map(code).join(' ')}${more}`;
+  return firstOf(all.map(code), MAX_TAGS, ' ');
 }
 
 function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {

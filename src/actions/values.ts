@@ -240,8 +240,8 @@ export function readPresign(): number | undefined {
 const FOR_SHELLS = /[\s$`"'\\;&|<>{}*!^]/gu;
 
 /**
- * An http or https URL without user name, query and fragment; undefined when the input is empty. What a shell acts on
- * within double quotes, or outside of them, is percent-encoded.
+ * An http or https URL without user name, query and fragment; undefined when the input is empty. Characters
+ * that a shell acts on are percent-encoded.
  *
  * @throws WheelStoreError, which does not repeat what may be secret
  */
@@ -292,7 +292,7 @@ export function readCommit(): string {
 export function readRegion(env: NodeJS.ProcessEnv): string {
   const input = core.getInput('region');
   if (input !== '' && !REGION.test(input)) {
-    throw badInput('region', input, "is no region's name", 'Write it as AWS does, such as us-west-2.');
+    throw badInput('region', input, "is not a region's name", 'Write it as AWS does, such as us-west-2.');
   }
   if (input !== '') return input;
   const name = ['AWS_REGION', 'AWS_DEFAULT_REGION'].find((variable) => (env[variable] ?? '') !== '');

@@ -1,4 +1,4 @@
-/** What answered a request that was no success: S3, or something that stands between. Error documents are bounded. */
+/** What answered a request that failed: S3, or something that stands between. Error documents are bounded. */
 import type { S3Client } from '@aws-sdk/client-s3';
 import { foreignText, hideSecrets, withoutSecrets } from '../foreign-text.ts';
 
@@ -16,6 +16,21 @@ export interface Answer {
   readonly location: string;
   /** The beginning of a body that is not S3's. */
   readonly text: string;
+}
+
+/** What is read of an error, for a sentence. */
+export interface Failure {
+  /** Empty when the SDK made one up for want of one. */
+  readonly code: string;
+  readonly status: number | undefined;
+  /** S3's own words, on one line, without secrets. */
+  readonly words: string;
+  readonly attempts: number;
+  readonly requestId: string | undefined;
+  /** What answered, when it failed. */
+  readonly answer: Answer | undefined;
+  /** Whether the store was asked: else it is about credentials or settings. */
+  readonly isSent: boolean;
 }
 
 /** A response as the SDK's middleware passes it on. */
@@ -52,7 +67,7 @@ export function wasSent(error: unknown): boolean {
 }
 
 /**
- * Reads the answers that are no success before the SDK does, which would parse whatever comes as XML, hold all of
+ * Reads the answers that failed before the SDK does, which would parse whatever comes as XML, hold all of
  * it, and forget what it was.
  */
 export function readAnswers(client: S3Client): void {

@@ -6,7 +6,8 @@ import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { WheelStoreError } from '../errors.ts';
 import { credentialsIn, hideSecrets } from '../foreign-text.ts';
 import { readAnswers } from './answers.ts';
-import { type CredentialNotes, listenToSources } from './credential-sources.ts';
+import type { Bucket, BucketSettings, RequestPurpose } from './bucket.ts';
+import { listenToSources } from './credential-sources.ts';
 import {
   boundTries,
   collectDocument,
@@ -16,66 +17,9 @@ import {
   unlessAborted,
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
-import { codeOf, explain, placeOf } from './failures.ts';
-import type { ObjectSettings } from './object-settings.ts';
+import { codeOf, explain } from './failures.ts';
+import { objectName, placeOf } from './names.ts';
 import { observe, type SentRequest } from './observe.ts';
-
-/** How to reach a bucket. Nothing below this object reads inputs or the environment. */
-export interface BucketSettings {
-  readonly name: string;
-  readonly region: string;
-  /** Whether the user chose the region for this bucket, and not for whatever else the job does. */
-  readonly isRegionGiven: boolean;
-  /** Whether AWS_ACCESS_KEY_ID is set: then the environment signs, and no profile (botocore, `EnvProvider`). */
-  readonly hasEnvironmentKeys: boolean;
-  /** A custom endpoint; undefined: what the SDK resolves from its environment and configuration files. */
-  readonly endpoint: string | undefined;
-  /** undefined: path style with a custom endpoint or a dotted bucket name. */
-  readonly pathStyle: boolean | undefined;
-  /** Send requests without a signature, as for a public bucket. */
-  readonly anonymous: boolean;
-  /** Base URL under which the bucket's keys are served to readers. */
-  readonly publicUrl: string | undefined;
-  /** Seconds for which URLs are to be presigned; undefined: plain URLs. */
-  readonly presignSeconds: number | undefined;
-  /** How what is put is to be kept. */
-  readonly writing: ObjectSettings;
-  /** Whether this side offers to pay for requests, as a bucket may demand. */
-  readonly requesterPays: boolean;
-  /** Whether the environment asks for checksums on every request (AWS_REQUEST_CHECKSUM_CALCULATION). */
-  readonly checksumsAsked: boolean;
-  /** Seconds that a request may take from its first byte to its answer's last, without what large bodies need. */
-  readonly requestTimeout: number;
-  /** `http_proxy`, `https_proxy` and `no_proxy`, as Node's agents read them. */
-  readonly proxy: Readonly<Record<string, string | undefined>>;
-  /** What to tell a reader whose step has no credentials. */
-  readonly credentialsRemedy: string;
-}
-
-/** An open bucket. */
-export interface Bucket {
-  readonly settings: BucketSettings;
-  readonly client: S3Client;
-  /** The region that requests are signed for; a redirect corrects it. */
-  readonly region: { current: string };
-  /** The endpoint that is not AWS's own, if there is one. */
-  readonly customEndpoint: string | undefined;
-  readonly credentialNotes: CredentialNotes;
-  /** Stops the client's sockets, so that the process can end at once. */
-  close(): void;
-}
-
-/** What a request is about, for the sentence that explains its failure. */
-export interface RequestPurpose {
-  /** The IAM action that the request needs, such as `s3:PutObject`. */
-  readonly permission: string;
-  /** The key, or the key prefix of a list. */
-  readonly key: string;
-  /** Bytes of the body that is sent or received; undefined: none but a document of S3's. */
-  readonly bytes?: number;
-  /** Gives the request up. */
-  readonly signal: AbortSignal | undefined;
-}
 
 /** Tries per request, the first included; the SDK waits in between, with jitter, at most 20 s. */
 const MAX_ATTEMPTS = 5;
@@ -165,17 +109,17 @@ async function sendInTime<Output>(
     return await unlessAborted(request(bucket.client, { abortSignal, requestTimeout: one }), abortSignal);
   } catch (error) {
     if (late.aborted && purpose.signal?.aborted !== true) throw tooSlow(bucket, purpose, all);
-    if (codeOf(error) === TOO_LARGE) throw tooLarge(bucket, purpose);
+    if (codeOf(error) === TOO_LARGE) throw answerTooLarge(bucket, purpose);
     throw error;
   }
 }
 
-function tooSlow(bucket: Bucket, { permission, key }: RequestPurpose, milliseconds: number): WheelStoreError {
+function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number): WheelStoreError {
   const cause = Object.assign(new Error('deadline'), { name: 'TimeoutError' });
   return new WheelStoreError(
     {
       title: 'Store too slow',
-      reason: `${placeOf(bucket)} gave no whole answer to ${permission} for s3://${bucket.settings.name}/${key} within ${Math.round(milliseconds / 1000)} seconds.`,
+      reason: `${placeOf(bucket)} gave no whole answer to ${purpose.permission} for ${objectName(bucket, purpose)} within ${Math.round(milliseconds / 1000)} seconds.`,
       remedy:
         'Run the job again; for a store that is always so slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
     },
@@ -183,10 +127,10 @@ function tooSlow(bucket: Bucket, { permission, key }: RequestPurpose, millisecon
   );
 }
 
-function tooLarge(bucket: Bucket, { permission, key }: RequestPurpose): WheelStoreError {
+function answerTooLarge(bucket: Bucket, purpose: RequestPurpose): WheelStoreError {
   return new WheelStoreError({
     title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} answered ${permission} for s3://${bucket.settings.name}/${key} with more than any answer of S3 holds.`,
+    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${objectName(bucket, purpose)} with more than any answer of S3 holds.`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
   });
 }

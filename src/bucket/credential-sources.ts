@@ -11,7 +11,7 @@ export interface CredentialNotes {
 
 /** A chain is short; what says more goes round in circles. */
 const MAX_NOTES = 50;
-/** What a source says that nobody configured, so that its silence is no failure. */
+/** What a source says that nobody configured, so its silence is not a failure. */
 const NOT_CONFIGURED =
   /^(AWS_PROFILE is set, skipping|Unable to find environment variable|Skipping SSO provider|Could not resolve credentials using profile: |Profile \S+ (could not be found|did not contain)|Web identity configuration not specified|EC2 Instance Metadata Service access disabled|Could not load credentials from any|No HTTP credential provider host|Not found in (ENV|config files)|AWS_EC2_METADATA_V1_DISABLED not set)/;
 const SAID = /^@smithy\/property-provider (?:->|\(!\)) ([\s\S]*)/;

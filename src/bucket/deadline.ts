@@ -1,6 +1,7 @@
 /** Bounds in time and size: for each try of a request, for a request with all its tries, for what an answer holds. */
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
+import { readAtMost } from '../bounded-read.ts';
 
 /** What each request is sent with. */
 export interface RequestOptions {
@@ -41,6 +42,7 @@ export function boundTries(client: S3Client, seconds: number): void {
     const { abortSignal, requestTimeout = seconds * 1000 } = (options ?? {}) as Partial<RequestOptions>;
     const late = new AbortController();
     let body: Readable | undefined;
+    // AbortSignal.timeout cannot be taken back, and would keep each answer in memory until its time is up.
     const timer = setTimeout(() => {
       body?.destroy(tooLate(requestTimeout));
       late.abort();
@@ -71,14 +73,9 @@ function tooLate(milliseconds: number): Error {
  * @throws Error of the name {@link TOO_LARGE}
  */
 export async function collectDocument(stream: Readable): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += (chunk as Uint8Array).length;
-    if (size > MAX_DOCUMENT_BYTES) throw Object.assign(new Error('too large'), { name: TOO_LARGE });
-    chunks.push(chunk as Uint8Array);
-  }
-  return Buffer.concat(chunks);
+  const bytes = await readAtMost(stream, MAX_DOCUMENT_BYTES);
+  if (bytes === undefined) throw Object.assign(new Error('too large'), { name: TOO_LARGE });
+  return bytes;
 }
 
 /** A runner kills a cancelled step after 7.5 and 2.5 seconds; what this step put is removed before that. */

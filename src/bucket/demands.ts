@@ -1,15 +1,11 @@
 /** What a bucket demands of a request besides a permission, read from its refusal: encryption, an ACL, who pays. */
 import type { Problem } from '../errors.ts';
-import type { Bucket, RequestPurpose } from './client.ts';
+import type { Failure } from './answers.ts';
+import type { Bucket, RequestPurpose } from './bucket.ts';
+import { objectName, resourceOf } from './names.ts';
 import type { ObjectSettings } from './object-settings.ts';
 
-/** What is read of a refusal. */
-interface Refusal {
-  readonly code: string;
-  readonly status: number | undefined;
-  /** S3's own words, on one line. */
-  readonly words: string;
-}
+type Refusal = Pick<Failure, 'code' | 'status' | 'words'>;
 
 /** An input about how objects are kept, what it is set to, and how a store's words point to it. */
 interface Wish {
@@ -70,44 +66,41 @@ export function explainDemand(
 export function furtherNeeds(words: string, { settings }: Bucket, { permission }: RequestPurpose): string {
   if (permission !== 's3:PutObject' || actionIn(words) !== undefined) return '';
   const needed = WISHES.filter((wish) => wish.permission && wish.value(settings.writing) !== undefined);
-  const unset = ['server-side-encryption', 'acl'].filter(
-    (input) => settingOf(input, settings.writing) === undefined,
+  const unset = WISHES.filter(
+    ({ input, value }) =>
+      ['server-side-encryption', 'acl'].includes(input) && value(settings.writing) === undefined,
   );
   return [
     ...needed.map(({ input, permission: needs }) => ` The input '${input}' needs ${needs} as well.`),
     unset.length === 0
       ? ''
-      : ` If the bucket's policy demands encryption or an ACL, set ${unset.map((input) => `'${input}'`).join(' or ')}.`,
+      : ` If the bucket's policy demands encryption or an ACL, set ${unset.map(({ input }) => `'${input}'`).join(' or ')}.`,
   ].join('');
 }
 
-function unpaid(words: string, bucket: Bucket, { key }: RequestPurpose): Problem {
+function unpaid(words: string, bucket: Bucket, purpose: RequestPurpose): Problem {
   return {
     title: 'Access denied',
-    reason: `The bucket '${bucket.settings.name}' wants the requester to pay, and the request for ${key} does not offer it; S3 says: ${words}.`,
+    reason: `The bucket '${bucket.settings.name}' wants the requester to pay, and the request for ${objectName(bucket, purpose)} does not offer it; S3 says: ${words}.`,
     remedy: "Set the input 'request-payer' to requester.",
   };
 }
 
 /** S3 names another action than the request's own: the one that an input needs besides it. */
-function explainPermission(words: string, bucket: Bucket, { key }: RequestPurpose): Problem | undefined {
+function explainPermission(words: string, bucket: Bucket, purpose: RequestPurpose): Problem | undefined {
   const action = actionIn(words);
   const wish = WISHES.find(({ permission }) => permission !== undefined && permission === action);
   if (wish === undefined) return undefined;
   return {
     title: 'Access denied',
-    reason: `${action}, which the input '${wish.input}' needs, was refused for s3://${bucket.settings.name}/${key}; S3 says: ${words}.`,
-    remedy: `Allow ${action} on arn:aws:s3:::${bucket.settings.name}/${key}, or leave '${wish.input}' out.`,
+    reason: `${action}, which the input '${wish.input}' needs, was refused for ${objectName(bucket, purpose)}; S3 says: ${words}.`,
+    remedy: `Allow ${action} on ${resourceOf(bucket, purpose)}, or leave '${wish.input}' out.`,
   };
 }
 
 /** A policy denies puts that lack something: the role may put, but not so. */
-function explainPolicy(
-  words: string,
-  bucket: Bucket,
-  { permission, key }: RequestPurpose,
-): Problem | undefined {
-  if (permission !== 's3:PutObject' || isAboutKms(words)) return undefined;
+function explainPolicy(words: string, bucket: Bucket, purpose: RequestPurpose): Problem | undefined {
+  if (purpose.permission !== 's3:PutObject' || isAboutKms(words)) return undefined;
   const isExplicit = /explicit(ly)? den/i.test(words);
   const named = WISHES.filter((wish) => wish.words.test(withoutNames(words)));
   if (named.length === 0 && !isExplicit) return undefined;
@@ -117,7 +110,7 @@ function explainPolicy(
   const inputs = meant.map(({ input }) => `'${input}'`).join(' or ');
   return {
     title: 'Access denied',
-    reason: `A policy refuses s3://${bucket.settings.name}/${key} as it was sent (${set}); S3 says: ${words}.`,
+    reason: `A policy refuses ${objectName(bucket, purpose)} as it was sent (${set}); S3 says: ${words}.`,
     remedy:
       named.length > 0
         ? `Set the input ${inputs} to what the bucket's policy demands${meant[0]!.input === 'server-side-encryption' ? " (with 'kms-key-id', if it names a key)" : ''}.`
@@ -143,16 +136,12 @@ function explainValue(
   const value = meant?.value(bucket.settings.writing);
   return {
     title: 'Store refused the request',
-    reason: `The store did not take s3://${bucket.settings.name}/${purpose.key} with ${inputs}${value === undefined ? '' : ` (${value})`}: ${words} (${code}).`,
+    reason: `The store did not take ${objectName(bucket, purpose)} with ${inputs}${value === undefined ? '' : ` (${value})`}: ${words} (${code}).`,
     remedy:
       meant?.input === 'acl'
         ? "Leave 'acl' out: the bucket has ACLs disabled (S3 Object Ownership), or takes bucket-owner-full-control alone."
         : `Give ${inputs} a value that this bucket takes, or leave it out.`,
   };
-}
-
-function settingOf(input: string, settings: ObjectSettings): string | undefined {
-  return WISHES.find((wish) => wish.input === input)?.value(settings);
 }
 
 /** The action that S3 names as not allowed, in its words since 2024. */

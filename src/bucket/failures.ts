@@ -1,14 +1,12 @@
 /** Turns what the SDK throws into one sentence of cause and one of remedy. */
 import { type Problem, WheelStoreError } from '../errors.ts';
 import { foreignText } from '../foreign-text.ts';
-import { type Answer, answerIn, unreadableAnswer, wasSent } from './answers.ts';
-import type { Bucket, RequestPurpose } from './client.ts';
+import { answerIn, type Failure, unreadableAnswer, wasSent } from './answers.ts';
+import type { Bucket, RequestPurpose } from './bucket.ts';
 import { inOneSentence } from './credential-sources.ts';
 import { explainDemand, furtherNeeds } from './demands.ts';
 import { explainForeignAnswer, explainProxy, explainScheme, tooLarge } from './foreign-answers.ts';
 import { objectName, placeOf, resourceOf, tries } from './names.ts';
-
-export { placeOf } from './names.ts';
 
 /** The parts of the SDK's errors (`ServiceException`, Node's system errors) that are read here. */
 interface SdkError {
@@ -30,21 +28,6 @@ interface SdkError {
     readonly requestId?: string;
   };
   readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
-}
-
-/** What is read of an error, for a sentence. */
-export interface Failure {
-  /** Empty when the SDK made one up for want of one. */
-  readonly code: string;
-  readonly status: number | undefined;
-  /** S3's own words, on one line, without secrets. */
-  readonly words: string;
-  readonly attempts: number;
-  readonly requestId: string | undefined;
-  /** What answered, when it was no success. */
-  readonly answer: Answer | undefined;
-  /** Whether the store was asked: else it is about credentials or settings. */
-  readonly isSent: boolean;
 }
 
 const EXPIRED = new Set(['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired', 'RequestExpired']);
@@ -285,7 +268,7 @@ function explainConnection(failure: Failure, bucket: Bucket): Problem | undefine
 /** Codes of AWS and of engines for a store that is full, or an account whose share is. */
 const QUOTA = /quota|StorageFull|InsufficientStorage|CapExceeded|StorageLimit|DiskFull|OutOfSpace/i;
 
-/** A limit of the store is no permission that is missing. */
+/** A store that is full is not a missing permission. */
 function explainLimit(failure: Failure, bucket: Bucket, purpose: RequestPurpose): Problem | undefined {
   const { code, status, words } = failure;
   const said = [code, status === undefined ? '' : `HTTP ${status}`, words].filter((part) => part !== '');
@@ -296,7 +279,7 @@ function explainLimit(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
     title: 'Store is full',
     reason: `${placeOf(bucket)} keeps no more for the bucket '${bucket.settings.name}' (${said.join(', ')}), so ${objectName(bucket, purpose)} was not stored.`,
     remedy:
-      'Raise the quota of the bucket or account, or free space, for instance with a life-cycle rule that deletes old wheels; permissions are not the matter.',
+      'Raise the quota of the bucket or account, or free space, for instance with a life-cycle rule that deletes old wheels; permissions are not the cause.',
   };
 }
 

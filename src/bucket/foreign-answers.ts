@@ -1,8 +1,8 @@
 /** Explains what did not come from S3: answers of proxies, firewalls, web servers, and lines that speak something else. */
 import type { Problem } from '../errors.ts';
 import { plainAddress } from '../foreign-text.ts';
-import type { Bucket, RequestPurpose } from './client.ts';
-import type { Failure } from './failures.ts';
+import type { Failure } from './answers.ts';
+import type { Bucket, RequestPurpose } from './bucket.ts';
 import { objectName, placeOf, tries } from './names.ts';
 import { PART_BYTES, SINGLE_PUT_BYTES } from './parts.ts';
 
@@ -32,13 +32,8 @@ export function explainProxy(failure: Failure, bucket: Bucket): Problem | undefi
 
 /** Node 24.16 repeats the whole variable in its error, 24.21 without credentials; here neither is used. */
 function proxyOf({ settings, customEndpoint }: Bucket): string {
-  const names = customEndpoint?.startsWith('http:')
-    ? ['http_proxy', 'HTTP_PROXY']
-    : ['https_proxy', 'HTTPS_PROXY'];
-  const address = names
-    .map((name) => settings.proxy[name])
-    .find((value) => value !== undefined && value !== '');
-  const plain = address === undefined ? undefined : plainAddress(address);
+  const address = settings.proxy[customEndpoint?.startsWith('http:') ? 'http_proxy' : 'https_proxy'] ?? '';
+  const plain = plainAddress(address);
   return plain === undefined ? '' : ` ${plain}`;
 }
 
@@ -70,7 +65,7 @@ export function explainForeignAnswer(
     title: 'Not an S3 answer',
     reason: `${placeOf(bucket)} answered ${purpose.permission} for ${objectName(bucket, purpose)} with HTTP ${status} and ${said}, which is not an answer of S3.`,
     remedy:
-      "Check that 'endpoint-url' is the S3 address of the store, not its console's, and that no firewall, proxy or sign-in page answers for it; permissions of S3 are not the matter here.",
+      "Check that 'endpoint-url' is the S3 address of the store, not its console's, and that no firewall, proxy or sign-in page answers for it; S3 permissions are not the cause.",
   };
 }
 

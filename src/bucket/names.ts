@@ -1,6 +1,6 @@
 /** How sentences name a store, an object and what a policy must allow. */
 import { plainAddress } from '../foreign-text.ts';
-import type { Bucket, RequestPurpose } from './client.ts';
+import type { Bucket, RequestPurpose } from './bucket.ts';
 
 /** Which store this is, for a sentence: AWS's region or the endpoint, without what may be secret in it. */
 export function placeOf(bucket: Pick<Bucket, 'customEndpoint' | 'region'>): string {

@@ -9,8 +9,10 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
-import { type Bucket, send } from './client.ts';
-import { isAbsent, placeOf } from './failures.ts';
+import type { Bucket } from './bucket.ts';
+import { send } from './client.ts';
+import { isAbsent } from './failures.ts';
+import { placeOf } from './names.ts';
 import { writingFields } from './object-settings.ts';
 
 /** An object as a listing shows it. */

@@ -1,7 +1,9 @@
 /** Small text objects, read whole and put on conditions. */
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { type Bucket, send } from './client.ts';
+import { readAtMost } from '../bounded-read.ts';
+import type { Bucket } from './bucket.ts';
+import { send } from './client.ts';
 import { isAbsent } from './failures.ts';
 import { writingFields } from './object-settings.ts';
 
@@ -43,7 +45,7 @@ export async function getText(
       const command = new GetObjectCommand({ Bucket: bucket.settings.name, Key: key });
       const answer = await client.send(command, options);
       return {
-        text: await readBounded(answer.Body as Readable, answer.ContentLength ?? 0),
+        text: await readText(answer.Body as Readable, answer.ContentLength ?? 0),
         etag: answer.ETag ?? '',
         contentType: answer.ContentType ?? '',
         cacheControl: answer.CacheControl ?? '',
@@ -56,18 +58,9 @@ export async function getText(
   }
 }
 
-/** @returns undefined if the body is longer than any of our texts; its line is then cut */
-async function readBounded(body: Readable, announced: number): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  if (announced <= MAX_TEXT_BYTES) {
-    for await (const chunk of body) {
-      chunks.push(chunk as Buffer);
-      bytes += (chunk as Buffer).length;
-      if (bytes > MAX_TEXT_BYTES) break;
-    }
-  }
-  if (Math.max(announced, bytes) <= MAX_TEXT_BYTES) return Buffer.concat(chunks).toString('utf8');
+/** @returns undefined if the body is longer than any of our texts; it is then not read */
+async function readText(body: Readable, announced: number): Promise<string | undefined> {
+  if (announced <= MAX_TEXT_BYTES) return (await readAtMost(body, MAX_TEXT_BYTES))?.toString('utf8');
   body.destroy();
   return undefined;
 }

@@ -11,7 +11,8 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
-import { type Bucket, type RequestPurpose, send } from './client.ts';
+import type { Bucket, RequestPurpose } from './bucket.ts';
+import { send } from './client.ts';
 import { afterGrace, untilCleanedUp } from './deadline.ts';
 import { codeOf, statusOf } from './failures.ts';
 import { writingFields } from './object-settings.ts';

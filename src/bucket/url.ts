@@ -1,7 +1,8 @@
 /** URLs of objects: for readers, for pip, for uv. */
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { getEndpointFromInstructions } from '@smithy/core/endpoints';
-import { type Bucket, send } from './client.ts';
+import type { Bucket } from './bucket.ts';
+import { send } from './client.ts';
 
 /**
  * Percent-encodes a key for a URL, segment by segment (RFC 3986, section 2.3: all but the unreserved

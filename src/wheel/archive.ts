@@ -61,7 +61,7 @@ export async function inspectWheel(path: string, name: WheelName): Promise<Wheel
  *
  * @param file - stays open
  * @param name - what its filename says
- * @throws WheelStoreError when it is no readable zip, or pip would not install it, or it is another wheel
+ * @throws WheelStoreError when it is not a readable zip, or pip would not install it, or it is another wheel
  */
 export async function inspectFile(file: FileHandle, name: WheelName): Promise<Inspection> {
   const archive = await readArchive(file, name.filename);

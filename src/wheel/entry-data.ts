@@ -52,20 +52,24 @@ export function checkData(
   const waiting = entries.toSorted((a, b) => b.dataStart - a.dataStart);
   const digests = new Map<ZipEntry, string>();
   const unchecked: ZipEntry[] = [];
-  let current: { readonly entry: ZipEntry; readonly output: Output; readonly unpacker: Unpacker } | undefined;
+  let current:
+    | { readonly entry: ZipEntry; readonly output: Output; readonly unpacker: Unpacker | undefined }
+    | undefined;
   let [position, unpacked] = [-shift, 0];
 
   const begin = (entry: ZipEntry) => {
     const output = new Output(entry, isHashed(entry) ? createHash('sha256') : undefined);
     const unpacker = unpackerOf(entry, output);
     if (unpacker === undefined) unchecked.push(entry);
-    return { entry, output, unpacker: unpacker ?? { take: () => undefined, end: () => undefined } };
+    return { entry, output, unpacker };
   };
   const finish = async ({ entry, output, unpacker }: NonNullable<typeof current>) => {
-    await unpacker.end();
-    if (!unchecked.includes(entry)) output.confirm();
-    if (output.digest !== undefined) digests.set(entry, output.digest);
     unpacked += entry.size;
+    if (unpacker !== undefined) {
+      await unpacker.end();
+      output.confirm();
+      if (output.digest !== undefined) digests.set(entry, output.digest);
+    }
     if (unpacked > PAUSE_BYTES) {
       unpacked = 0;
       await nextTurn();
@@ -85,7 +89,7 @@ export function checkData(
           current ??= begin(waiting.pop()!);
           const from = Math.max(entry.dataStart - position, 0);
           const piece = bytes.subarray(from, Math.max(from, Math.min(dataEnd, end) - position));
-          if (piece.length > 0) await current.unpacker.take(piece);
+          if (piece.length > 0) await current.unpacker?.take(piece);
           if (dataEnd > end) break;
           await finish(current);
           current = undefined;

@@ -51,7 +51,7 @@ export function checkEntryPoints(text: string, { filename }: WheelName): Finding
 function lineFault(line: string, group: string | undefined): string | undefined {
   if (group === undefined) return 'which is in no section';
   const sign = line.indexOf('=');
-  if (sign === -1) return 'which is no name = value';
+  if (sign === -1) return 'which is not of the form name = value';
   if (!GROUPS.has(group)) return undefined;
   const [name, value] = [stripSpace(line.slice(0, sign)), stripSpace(line.slice(sign + 1))];
   if (line.length > MAX_LINE_CHARACTERS) return `which is longer than ${MAX_LINE_CHARACTERS} characters`;

@@ -54,7 +54,7 @@ export function parseWheelFilename(filename: string): WheelName {
   });
 }
 
-/** Like {@link parseWheelFilename}, with undefined for what is no wheel's filename. */
+/** Like {@link parseWheelFilename}, with undefined for anything that is not a wheel's filename. */
 export function readWheelFilename(filename: string): WheelName | undefined {
   if (!filename.endsWith('.whl')) return undefined;
   const read = readParts(filename);

@@ -15,7 +15,10 @@ import {
   readPathLines,
   unexpandedIn,
 } from './path-lines.ts';
-import { oneLine, quote } from './quote.ts';
+import { firstOf, oneLine, quote } from './quote.ts';
+
+/** Files that one error names. */
+const MAX_LISTED = 10;
 
 /** A wheel file that is open for reading, with what was read of it. */
 export interface OpenWheel {
@@ -227,7 +230,7 @@ export function onlyWheel({ wheels }: Search): string | undefined {
   const where = folders.length === 0 ? `in ${folder}` : `at 'path', in ${folders.length + 1} folders`;
   throw new WheelStoreError({
     title: 'More than one wheel',
-    reason: `There are ${wheels.length} wheels ${where}: ${listed(names, oneLine)}.`,
+    reason: `There are ${wheels.length} wheels ${where}: ${firstOf(names.map(oneLine), MAX_LISTED)}.`,
     remedy:
       "A slot holds one wheel: clear the folder before the build, point 'path' at one of them, or store each in a step of its own with its own 'target'.",
   });
@@ -248,21 +251,17 @@ export function describeSearch(
     const there =
       others.length === 0
         ? 'nothing that counts is there'
-        : `what is there: ${listed(others, (name) => JSON.stringify(name).slice(1, -1))}`;
+        : `what is there: ${firstOf(
+            others.map((name) => JSON.stringify(name).slice(1, -1)),
+            MAX_LISTED,
+          )}`;
     return `'${lines.length === 1 && !/[\r\n]/.test(path) ? path : line}', looked for in ${folder} (${there})`;
   });
-  const elsewhere = listed(
-    nearby.map((wheel) => wheel.path),
-    oneLine,
+  const elsewhere = firstOf(
+    nearby.map((wheel) => oneLine(wheel.path)),
+    MAX_LISTED,
   );
   return `no wheel at ${looked.join(', nor at ')}${nearby.length === 0 ? '' : `; elsewhere there is ${elsewhere}`}`;
-}
-
-/** The first ten, and how many more there are. */
-function listed(names: readonly string[], show: (name: string) => string): string {
-  const shown = names.slice(0, 10).map(show);
-  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
-  return shown.join(', ') + more;
 }
 
 /** Is told the bytes of a file in their order; they may be overwritten once it is done. */

@@ -73,7 +73,7 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
       ...(requiresPython === undefined || isSpecifierSet(requiresPython)
         ? []
         : [
-            `${quote(filename)} has the Requires-Python ${quote(requiresPython)} in its METADATA, which is none: pip pays no attention to it, uv and PyPI refuse it.`,
+            `${quote(filename)} has the Requires-Python ${quote(requiresPython)} in its METADATA, which is not a set of version specifiers: pip ignores it, uv and PyPI refuse it.`,
           ]),
     ],
   };
@@ -90,7 +90,7 @@ function checkRequirements(requirements: readonly string[], { filename }: WheelN
   if (wrong === undefined) return;
   throw broken(
     filename,
-    `has the Requires-Dist ${quote(wrong)} in its METADATA, which is no requirement (PEP 508)`,
+    `has the Requires-Dist ${quote(wrong)} in its METADATA, which is not a requirement (PEP 508)`,
   );
 }
 

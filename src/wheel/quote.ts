@@ -15,6 +15,12 @@ export function quote(text: string): string {
   return escapeUnseen(JSON.stringify(isLong ? `${text.slice(0, MOST_CHARACTERS)}…` : text));
 }
 
+/** The first `max` of some names as one text, and how many more there are. */
+export function firstOf(names: readonly string[], max: number, separator = ', '): string {
+  const more = names.length > max ? ` and ${names.length - max} more` : '';
+  return names.slice(0, max).join(separator) + more;
+}
+
 /** Like {@link quote}, without the quotes and without secrets: for a sentence that another program wrote. */
 export function oneLine(text: string): string {
   return quote(foreignText(text))

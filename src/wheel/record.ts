@@ -2,7 +2,7 @@
 import { broken } from './broken.ts';
 import type { WheelName } from './filename.ts';
 import type { Finding } from './metadata.ts';
-import { quote } from './quote.ts';
+import { firstOf, quote } from './quote.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** A file as RECORD lists it. */
@@ -20,7 +20,7 @@ export interface RecordRows extends Finding {
   readonly rows: ReadonlyMap<string, RecordRow>;
 }
 
-/** Unpacked, larger files are not held against RECORD's digests: it would take as long as to hash the wheel again. */
+/** Unpacked, larger files are not compared with RECORD's digests: it would take as long as to hash the wheel again. */
 export const MAX_HASHED_BYTES = 16 * 1024 * 1024;
 /** Python's csv reader takes no longer ones (`csv.field_size_limit`). */
 const MAX_FIELD_CHARACTERS = 131_072;
@@ -98,8 +98,7 @@ function isDifferent(row: RecordRow | undefined, { size }: ZipEntry, digest: str
 }
 
 function list(names: readonly string[]): string {
-  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
-  return `${names.slice(0, MAX_NAMED).map(quote).join(', ')}${more}`;
+  return firstOf(names.map(quote), MAX_NAMED);
 }
 
 function rowFault(fields: readonly string[]): string | undefined {

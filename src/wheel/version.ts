@@ -55,7 +55,7 @@ const PHASES = ['dev', 'a', 'b', 'rc', 'final'];
  * digits: dates and hashes such as `+1e5` are no floats.
  *
  * @param text - may have white space around it, as everywhere in PEP 440
- * @returns undefined when the text is no version, or one of more than 1,000 characters
+ * @returns undefined when the text is not a version, or one of more than 1,000 characters
  */
 export function readVersion(text: string): Version | undefined {
   const groups = matchVersion(text);
@@ -76,7 +76,7 @@ export function readVersion(text: string): Version | undefined {
 /**
  * A version's place in the order of versions (PEP 440, "Summary of permitted suffixes and relative ordering").
  *
- * @returns undefined when the text is no version
+ * @returns undefined when the text is not a version
  */
 export function orderOf(text: string): VersionOrder | undefined {
   const groups = matchVersion(text);

@@ -1,0 +1,61 @@
+/** What an open bucket is, and what a request to it is about. */
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { CredentialNotes } from './credential-sources.ts';
+import type { ObjectSettings } from './object-settings.ts';
+
+/** How to reach a bucket. Nothing below this object reads inputs or the environment. */
+export interface BucketSettings {
+  readonly name: string;
+  readonly region: string;
+  /** Whether the user chose the region for this bucket, and not for whatever else the job does. */
+  readonly isRegionGiven: boolean;
+  /** Whether AWS_ACCESS_KEY_ID is set: then the environment signs, and no profile (botocore, `EnvProvider`). */
+  readonly hasEnvironmentKeys: boolean;
+  /** A custom endpoint; undefined: what the SDK resolves from its environment and configuration files. */
+  readonly endpoint: string | undefined;
+  /** undefined: path style with a custom endpoint or a dotted bucket name. */
+  readonly pathStyle: boolean | undefined;
+  /** Send requests without a signature, as for a public bucket. */
+  readonly anonymous: boolean;
+  /** Base URL under which the bucket's keys are served to readers. */
+  readonly publicUrl: string | undefined;
+  /** Seconds for which URLs are to be presigned; undefined: plain URLs. */
+  readonly presignSeconds: number | undefined;
+  /** How what is put is to be kept. */
+  readonly writing: ObjectSettings;
+  /** Whether this side offers to pay for requests, as a bucket may demand. */
+  readonly requesterPays: boolean;
+  /** Whether the environment asks for checksums on every request (AWS_REQUEST_CHECKSUM_CALCULATION). */
+  readonly checksumsAsked: boolean;
+  /** Seconds that a request may take from its first byte to its answer's last, without what large bodies need. */
+  readonly requestTimeout: number;
+  /** `http_proxy`, `https_proxy` and `no_proxy`, as Node's agents read them. */
+  readonly proxy: Readonly<Record<string, string | undefined>>;
+  /** What to tell a reader whose step has no credentials. */
+  readonly credentialsRemedy: string;
+}
+
+/** An open bucket. */
+export interface Bucket {
+  readonly settings: BucketSettings;
+  readonly client: S3Client;
+  /** The region that requests are signed for; a redirect corrects it. */
+  readonly region: { current: string };
+  /** The endpoint that is not AWS's own, if there is one. */
+  readonly customEndpoint: string | undefined;
+  readonly credentialNotes: CredentialNotes;
+  /** Stops the client's sockets, so that the process can end at once. */
+  close(): void;
+}
+
+/** What a request is about, for the sentence that explains its failure. */
+export interface RequestPurpose {
+  /** The IAM action that the request needs, such as `s3:PutObject`. */
+  readonly permission: string;
+  /** The key, or the key prefix of a list. */
+  readonly key: string;
+  /** Bytes of the body that is sent or received; undefined: none but a document of S3's. */
+  readonly bytes?: number;
+  /** Gives the request up. */
+  readonly signal: AbortSignal | undefined;
+}
