@@ -6,8 +6,8 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': '<rootDir>/scripts/jest-transform.js' },
   modulePathIgnorePatterns: ['<rootDir>/.tools/', '<rootDir>/dist/'],
-  globalSetup: '<rootDir>/__tests__/stand-ins/start-server.ts',
-  globalTeardown: '<rootDir>/__tests__/stand-ins/stop-server.ts',
+  globalSetup: '<rootDir>/testing/start-server.ts',
+  globalTeardown: '<rootDir>/testing/stop-server.ts',
   // Most of the time goes into processes that wait, so one worker would leave a machine of two cores idle.
   maxWorkers: Math.max(2, availableParallelism() - 1),
   // Each test of a built action starts processes of its own, on machines that may be slow and shared.

@@ -28,7 +28,7 @@ export const withoutUnused: Plugin = {
 };
 
 /**
- * `@actions/github` imports undici for its proxies, where ours go through Node's own agents (src/actions/github.ts),
+ * `@actions/github` imports undici for its proxies, where ours go through Node's own agents (src/comment/github.ts),
  * and a method for every request of GitHub's API, of which we send four by their routes: 500 KB.
  */
 export const withoutUnusedOfGitHub: Plugin = {

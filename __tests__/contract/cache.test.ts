@@ -7,20 +7,20 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type CacheService, startActCache } from '../stand-ins/act-cache.ts';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startCacheServiceV2 } from '../stand-ins/cache-service-v2.ts';
+import { type CacheService, startActCache } from '../../testing/act-cache.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { startCacheServiceV2 } from '../../testing/cache-service-v2.ts';
 import {
   type Answer,
   type Fault,
   type FaultProxy,
   type SeenRequest,
   startFaultProxy,
-} from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { type TarEntry, tarBytes } from '../stand-ins/raw-tar.ts';
-import type { StepResult } from '../stand-ins/runner.ts';
-import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+} from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { type TarEntry, tarBytes } from '../../testing/raw-tar.ts';
+import type { StepResult } from '../../testing/runner.ts';
+import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const TOKEN = 'the-runtime-token';

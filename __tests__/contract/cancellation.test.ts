@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import { ROUNDS, seeded } from '../stand-ins/random.ts';
-import type { ActionName, StepResult } from '../stand-ins/runner.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import { ROUNDS, seeded } from '../../testing/random.ts';
+import type { ActionName, StepResult } from '../../testing/runner.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const LARGE = { files: { 'demo/noise.bin': new Uint8Array(40 * 1024 * 1024) }, level: 0 } as const;

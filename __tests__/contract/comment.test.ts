@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { readMarker } from '../../src/actions/comment.ts';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
+import { readMarker } from '../../src/comment/text.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
 import {
   ACTIONS_BOT,
   type ApiFault,
@@ -16,13 +16,13 @@ import {
   type SeenApiRequest,
   STRANGER,
   startGitHubApi,
-} from '../stand-ins/github-api.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { runProgram, tool } from '../stand-ins/python.ts';
-import { ROUNDS } from '../stand-ins/random.ts';
-import { JOB_TOKEN, type StepResult } from '../stand-ins/runner.ts';
-import { AUTHORITY, startForwardProxy, startTls } from '../stand-ins/tls.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+} from '../../testing/github-api.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { runProgram, tool } from '../../testing/python.ts';
+import { ROUNDS } from '../../testing/random.ts';
+import { JOB_TOKEN, type StepResult } from '../../testing/runner.ts';
+import { AUTHORITY, startForwardProxy, startTls } from '../../testing/tls.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const NEWER_COMMIT = 'b'.repeat(40);

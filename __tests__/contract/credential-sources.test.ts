@@ -1,10 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import { startLocalServer } from '../stand-ins/local-server.ts';
-import type { StepResult } from '../stand-ins/runner.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import { startLocalServer } from '../../testing/local-server.ts';
+import type { StepResult } from '../../testing/runner.ts';
 
 const SECRET = 's3cretArgument';
 const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJyZXBvOm9jdG8vZGVtbyJ9.c2lnbmF0dXJl';

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { startJob } from '../stand-ins/job.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { startFaultProxy } from '../../testing/fault-proxy.ts';
+import { startJob } from '../../testing/job.ts';
 
 let bucket: TestBucket;
 let open: TestBucket;

@@ -2,10 +2,10 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { isClaim, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, startJob } from '../stand-ins/job.ts';
-import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { isClaim, type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, startJob } from '../../testing/job.ts';
+import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 let bucket: TestBucket;

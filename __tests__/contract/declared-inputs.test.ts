@@ -1,15 +1,23 @@
 /**
  * Every input that an action.yml declares is read, and has the default that it declares; every output is set.
- * The rows are in stand-ins/input-table.ts. `npm run mutants` takes each default, reading and setting out.
+ * The rows are in testing/input-table.ts. `npm run mutants` takes each default, reading and setting out.
  */
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { act, type Given, INPUTS, makeSite, provide, type Row, type Site } from '../stand-ins/input-table.ts';
-import { type ActionName, ROOT } from '../stand-ins/runner.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import {
+  act,
+  type Given,
+  INPUTS,
+  makeSite,
+  provide,
+  type Row,
+  type Site,
+} from '../../testing/input-table.ts';
+import { type ActionName, ROOT } from '../../testing/runner.ts';
 
 const FOLDERS: Record<ActionName, string> = { store: '.', find: 'find', fetch: 'fetch' };
 const ACTIONS = Object.keys(FOLDERS) as ActionName[];

@@ -15,10 +15,10 @@ import {
   makeUsersRepository,
   type Repository,
   type WorkflowRun,
-} from '../stand-ins/act.ts';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { ROOT } from '../stand-ins/runner.ts';
-import { makeWheel, type WheelRecipe, wheelBytes } from '../stand-ins/wheels.ts';
+} from '../../testing/act.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { ROOT } from '../../testing/runner.ts';
+import { makeWheel, type WheelRecipe, wheelBytes } from '../../testing/wheels.ts';
 
 const WHEEL = 'lattice-1.0-py3-none-any.whl';
 let bucket: TestBucket;
@@ -249,7 +249,7 @@ describe('examples/matrix.yml', () => {
 
 describe('examples/dependent-wheels.yml', () => {
   test('each job builds against the wheels of the jobs before it, whatever an index offers', async () => {
-    const backend = await readFile(join(ROOT, '__tests__/fixtures/project/backend.py'), 'utf8');
+    const backend = await readFile(join(ROOT, 'testing/fixtures/project/backend.py'), 'utf8');
     const needs = { libucxx: [], ucxx: ['libucxx'], 'distributed-ucxx': ['libucxx', 'ucxx'] };
     const files = Object.entries(needs).flatMap(([name, requires]) => [
       [`${name}/backend.py`, backend],

@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import type { ActionName, StepResult } from '../stand-ins/runner.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import type { ActionName, StepResult } from '../../testing/runner.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const LARGE = { files: { 'demo/noise.bin': new Uint8Array(40 * 1024 * 1024) }, level: 0 } as const;

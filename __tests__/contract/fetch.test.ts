@@ -1,10 +1,10 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Answer, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Answer, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 let bucket: TestBucket;

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Fault, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { startJob } from '../stand-ins/job.ts';
-import type { StepResult } from '../stand-ins/runner.ts';
-import { startTls } from '../stand-ins/tls.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Fault, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { startJob } from '../../testing/job.ts';
+import type { StepResult } from '../../testing/runner.ts';
+import { startTls } from '../../testing/tls.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const HTML = { 'content-type': 'text/html; charset=utf-8', server: 'nginx/1.25.3' };

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { HtmlValidate } from 'html-validate';
-import { linksOf } from '../../src/index-page.ts';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { runProgram, tool } from '../stand-ins/python.ts';
-import { startStaticServer } from '../stand-ins/static-server.ts';
-import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+import { linksOf } from '../../src/slots/index-page.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { runProgram, tool } from '../../testing/python.ts';
+import { startStaticServer } from '../../testing/static-server.ts';
+import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 let bucket: TestBucket;
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import { runProgram, tool } from '../stand-ins/python.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import { runProgram, tool } from '../../testing/python.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 let bucket: TestBucket;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { steppingClock } from '../stand-ins/clock.ts';
-import { type Operation, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import type { StepResult } from '../stand-ins/runner.ts';
-import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { steppingClock } from '../../testing/clock.ts';
+import { type Operation, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import type { StepResult } from '../../testing/runner.ts';
+import { makeWheel, wheelBytes } from '../../testing/wheels.ts';
 
 const MIB = 1024 * 1024;
 const W = 'demo-1.0-py3-none-any.whl';

@@ -2,11 +2,11 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { tool } from '../stand-ins/python.ts';
-import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { tool } from '../../testing/python.ts';
+import { makeWheel, wheelBytes } from '../../testing/wheels.ts';
 
 let bucket: TestBucket;
 beforeAll(async () => {

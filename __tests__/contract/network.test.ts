@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { startJob } from '../stand-ins/job.ts';
-import { AUTHORITY, startForwardProxy, startTls } from '../stand-ins/tls.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { startJob } from '../../testing/job.ts';
+import { AUTHORITY, startForwardProxy, startTls } from '../../testing/tls.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 let bucket: TestBucket;

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GetObjectTaggingCommand } from '@aws-sdk/client-s3';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { clientOf, startS3Server } from '../../scripts/s3-server.ts';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, startJob } from '../stand-ins/job.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, startJob } from '../../testing/job.ts';
+import { clientOf, startS3Server } from '../../testing/s3-server.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const LARGE = { files: { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) }, level: 0 } as const;

@@ -2,11 +2,11 @@
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import type { ActionName, StepResult } from '../stand-ins/runner.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { startFaultProxy } from '../../testing/fault-proxy.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import type { ActionName, StepResult } from '../../testing/runner.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const OTHER = 'demo-1.0-cp312-cp312-win_amd64.whl';

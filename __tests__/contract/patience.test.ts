@@ -4,7 +4,7 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import {
   type Fault,
   type FaultProxy,
@@ -13,11 +13,11 @@ import {
   type SeenRequest,
   s3Error,
   startFaultProxy,
-} from '../stand-ins/fault-proxy.ts';
-import { startGitHubApi } from '../stand-ins/github-api.ts';
-import { startJob } from '../stand-ins/job.ts';
-import type { ActionName } from '../stand-ins/runner.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+} from '../../testing/fault-proxy.ts';
+import { startGitHubApi } from '../../testing/github-api.ts';
+import { startJob } from '../../testing/job.ts';
+import type { ActionName } from '../../testing/runner.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const LARGE = { files: { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) }, level: 0 } as const;

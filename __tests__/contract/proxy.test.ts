@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startJob } from '../stand-ins/job.ts';
-import { startForwardProxy } from '../stand-ins/tls.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { startJob } from '../../testing/job.ts';
+import { startForwardProxy } from '../../testing/tls.ts';
 
 let bucket: TestBucket;
 beforeAll(async () => {

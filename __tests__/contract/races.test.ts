@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import { ROUNDS } from '../stand-ins/random.ts';
-import type { StepResult } from '../stand-ins/runner.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { startFaultProxy } from '../../testing/fault-proxy.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import { ROUNDS } from '../../testing/random.ts';
+import type { StepResult } from '../../testing/runner.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const AT_ONCE = 16;
 let bucket: TestBucket;

@@ -2,12 +2,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Fault, isClaim, type SeenRequest, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import type { StepResult } from '../stand-ins/runner.ts';
-import { AUTHORITY, startForwardProxy, startTls } from '../stand-ins/tls.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Fault, isClaim, type SeenRequest, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import type { StepResult } from '../../testing/runner.ts';
+import { AUTHORITY, startForwardProxy, startTls } from '../../testing/tls.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 let bucket: TestBucket;

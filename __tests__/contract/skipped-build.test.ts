@@ -2,11 +2,11 @@
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type SeenWheel, signsOfBuild } from '../../src/actions/skipped-build.ts';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { type Job, startJob } from '../stand-ins/job.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { type SeenWheel, signsOfBuild } from '../../src/provenance/skipped-build.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { startFaultProxy } from '../../testing/fault-proxy.ts';
+import { type Job, startJob } from '../../testing/job.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const REBUILT = { metadata: ['Summary: built again'] };

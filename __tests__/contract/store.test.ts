@@ -1,11 +1,11 @@
 import { mkdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type FaultProxy, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { shownText } from '../stand-ins/runner.ts';
-import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type FaultProxy, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { shownText } from '../../testing/runner.ts';
+import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 let bucket: TestBucket;

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { runProgram, tool } from '../stand-ins/python.ts';
-import { type Step, type StepResult, shownText } from '../stand-ins/runner.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { runProgram, tool } from '../../testing/python.ts';
+import { type Step, type StepResult, shownText } from '../../testing/runner.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const BASE = 'b'.repeat(40);

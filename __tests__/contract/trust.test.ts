@@ -1,8 +1,8 @@
 /** What vouches for a stored wheel: its metadata against its key, its SHA-256, the run that stored it. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { makeWheel, sha256, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 const BYTES = Buffer.from(wheelBytes(W));

@@ -3,11 +3,11 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { startFaultProxy } from '../stand-ins/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../stand-ins/job.ts';
-import { type StepResult, shownText } from '../stand-ins/runner.ts';
-import { makeWheel, wheelBytes } from '../stand-ins/wheels.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { startFaultProxy } from '../../testing/fault-proxy.ts';
+import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { type StepResult, shownText } from '../../testing/runner.ts';
+import { makeWheel, wheelBytes } from '../../testing/wheels.ts';
 import { writeZip } from '../wheel/raw-zip.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';

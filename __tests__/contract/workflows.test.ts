@@ -1,5 +1,5 @@
 /**
- * Whole workflows in a real runner, nektos/act, against the real S3 server; stand-ins/act.ts says how far it is
+ * Whole workflows in a real runner, nektos/act, against the real S3 server; testing/act.ts says how far it is
  * like GitHub's. What it cannot show, and so is not shown here: the merge commit that `github.sha` is on a pull
  * request, "Re-run failed jobs" as a button, and that `runs.using` picks the Node (here PATH does).
  */
@@ -7,10 +7,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { expectJobs, type Given, makeRepository } from '../stand-ins/act.ts';
-import { makeBucket, type TestBucket } from '../stand-ins/bucket.ts';
-import { readCommands, shownText } from '../stand-ins/runner.ts';
-import { sha256, wheelBytes } from '../stand-ins/wheels.ts';
+import { expectJobs, type Given, makeRepository } from '../../testing/act.ts';
+import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { readCommands, shownText } from '../../testing/runner.ts';
+import { sha256, wheelBytes } from '../../testing/wheels.ts';
 
 const WHEEL = 'lattice-1.0-py3-none-any.whl';
 let bucket: TestBucket;

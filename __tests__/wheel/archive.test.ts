@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { inspectWheel, type WheelContents } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython, toolsPython } from '../stand-ins/python.ts';
+import { askPython, toolsPython } from '../../testing/python.ts';
 import { type RawEntry, writeZip } from './raw-zip.ts';
 
 const W = 'foo-1.0-py3-none-any.whl';

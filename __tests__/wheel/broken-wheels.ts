@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { WheelStoreError } from '../../src/errors.ts';
 import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython } from '../stand-ins/python.ts';
+import { askPython } from '../../testing/python.ts';
 
 const SEED = 20_240_131;
 const CUTS = 16;

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { WheelStoreError } from '../../src/errors.ts';
 import { checkData } from '../../src/wheel/entry-data.ts';
 import { readArchive } from '../../src/wheel/zip.ts';
-import { sha256 } from '../stand-ins/wheels.ts';
+import { sha256 } from '../../testing/wheels.ts';
 import { type RawEntry, writeZip } from './raw-zip.ts';
 
 const KIB = 1024;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readHeaders } from '../../src/wheel/headers.ts';
-import { askPython } from '../stand-ins/python.ts';
+import { askPython } from '../../testing/python.ts';
 
 const SEED = 20_240_131;
 const COUNT = 5_000;

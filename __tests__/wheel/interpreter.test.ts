@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { askInterpreter, reasonIn } from '../../src/wheel/interpreter.ts';
-import { tool, toolsPython } from '../stand-ins/python.ts';
+import { tool, toolsPython } from '../../testing/python.ts';
 
 const IS_WINDOWS = process.platform === 'win32';
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython } from '../stand-ins/python.ts';
+import { askPython } from '../../testing/python.ts';
 import { filenames } from './arbitrary-names.ts';
 import { PACKAGING_NAMES } from './packaging-names.ts';
 

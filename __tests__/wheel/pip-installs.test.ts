@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import { readWheel } from '../../src/wheel/read-wheel.ts';
-import { askPython } from '../stand-ins/python.ts';
+import { askPython } from '../../testing/python.ts';
 
 interface Answer {
   readonly pip: string;

@@ -6,8 +6,8 @@ import fc from 'fast-check';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import { askInterpreter, type Interpreter } from '../../src/wheel/interpreter.ts';
 import { allowsPython, rankWheels } from '../../src/wheel/pick.ts';
-import { askPython, toolsPython } from '../stand-ins/python.ts';
-import { makeWheel } from '../stand-ins/wheels.ts';
+import { askPython, toolsPython } from '../../testing/python.ts';
+import { makeWheel } from '../../testing/wheels.ts';
 import { PROJECT, TARGETS, wheelSets } from './arbitrary-sets.ts';
 
 interface Picks {

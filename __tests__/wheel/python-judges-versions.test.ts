@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { allowsPython } from '../../src/wheel/pick.ts';
 import { compareOrders, orderOf } from '../../src/wheel/version.ts';
-import { askPython } from '../stand-ins/python.ts';
+import { askPython } from '../../testing/python.ts';
 import { version } from './arbitrary-names.ts';
 
 interface Judgement {

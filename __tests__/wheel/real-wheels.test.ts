@@ -7,7 +7,7 @@ import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import type { Inventory } from '../../src/wheel/largest.ts';
 import { readWheel } from '../../src/wheel/read-wheel.ts';
-import { askPython, toolsPython } from '../stand-ins/python.ts';
+import { askPython, toolsPython } from '../../testing/python.ts';
 import { describeBrokenWheels } from './broken-wheels.ts';
 import { realWheels } from './real-wheels.ts';
 

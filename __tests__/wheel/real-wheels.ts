@@ -6,7 +6,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { toolsPython } from '../stand-ins/python.ts';
+import { toolsPython } from '../../testing/python.ts';
 
 interface Group {
   readonly what: string;

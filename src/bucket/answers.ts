@@ -1,6 +1,6 @@
 /** What answered a request that failed: S3, or something that stands between. Error documents are bounded. */
 import type { S3Client } from '@aws-sdk/client-s3';
-import { foreignText, hideSecrets, withoutSecrets } from '../foreign-text.ts';
+import { foreignText, hideSecrets, withoutSecrets } from '../untrusted/foreign-text.ts';
 
 /** What is read of an answer with a status from 300 on. */
 export interface Answer {

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { WheelStoreError } from '../errors.ts';
-import { credentialsIn, hideSecrets } from '../foreign-text.ts';
+import { credentialsIn, hideSecrets } from '../untrusted/foreign-text.ts';
 import { readAnswers } from './answers.ts';
 import type { Bucket, BucketSettings, RequestPurpose } from './bucket.ts';
 import { listenToSources } from './credential-sources.ts';

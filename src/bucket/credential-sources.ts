@@ -1,6 +1,6 @@
 /** What the SDK's chain of credentials says of each source, which its last error does not repeat. */
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
-import { foreignText } from '../foreign-text.ts';
+import { foreignText } from '../untrusted/foreign-text.ts';
 
 /** Why sources gave no credentials, in the order in which they were asked. */
 export interface CredentialNotes {

@@ -1,7 +1,7 @@
 /** Bounds in time and size: for each try of a request, for a request with all its tries, for what an answer holds. */
 import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { readAtMost } from '../bounded-read.ts';
+import { readAtMost } from '../untrusted/bounded-read.ts';
 
 /** What each request is sent with. */
 export interface RequestOptions {

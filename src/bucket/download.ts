@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { WheelStoreError } from '../errors.ts';
-import { wordsOf } from '../foreign-text.ts';
+import { wordsOf } from '../untrusted/foreign-text.ts';
 import type { Bucket } from './bucket.ts';
 import { send } from './client.ts';
 import { deadlinesOf } from './deadline.ts';

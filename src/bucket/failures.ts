@@ -1,6 +1,6 @@
 /** Turns what the SDK throws into one sentence of cause and one of remedy. */
 import { type Problem, WheelStoreError } from '../errors.ts';
-import { foreignText } from '../foreign-text.ts';
+import { foreignText } from '../untrusted/foreign-text.ts';
 import { answerIn, type Failure, unreadableAnswer, wasSent } from './answers.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 import { inOneSentence } from './credential-sources.ts';

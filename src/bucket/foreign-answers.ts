@@ -1,6 +1,6 @@
 /** Explains what did not come from S3: answers of proxies, firewalls, web servers, and lines that speak something else. */
 import type { Problem } from '../errors.ts';
-import { plainAddress } from '../foreign-text.ts';
+import { plainAddress } from '../untrusted/foreign-text.ts';
 import type { Failure } from './answers.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 import { objectName, placeOf, tries } from './names.ts';

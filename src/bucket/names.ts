@@ -1,5 +1,5 @@
 /** How sentences name a store, an object and what a policy must allow. */
-import { plainAddress } from '../foreign-text.ts';
+import { plainAddress } from '../untrusted/foreign-text.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 
 /** Which store this is, for a sentence: AWS's region or the endpoint, without what may be secret in it. */

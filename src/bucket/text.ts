@@ -1,7 +1,7 @@
 /** Small text objects, read whole and put on conditions. */
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { readAtMost } from '../bounded-read.ts';
+import { readAtMost } from '../untrusted/bounded-read.ts';
 import type { Bucket } from './bucket.ts';
 import { send } from './client.ts';
 import { isAbsent } from './failures.ts';

@@ -6,8 +6,8 @@
  * It brings or keeps the file {@link KEPT_FILE} of its folder, tells its parent the outcome, and ends.
  */
 import { isFeatureAvailable, restoreCache, saveCache } from '@actions/cache';
-import { type Answer, KEPT_FILE, type Operation } from '../actions/cache-answer.ts';
-import { hasGnuTar } from '../actions/gnu-tar.ts';
+import { type Answer, KEPT_FILE, type Operation } from '../cache/answer.ts';
+import { hasGnuTar } from '../cache/gnu-tar.ts';
 
 const [operation, key] = process.argv.slice(2) as [Operation, string];
 // Whoever wanted the answer is gone, and so shall be what was started for it.

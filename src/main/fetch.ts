@@ -1,4 +1,4 @@
-import { run } from '../actions/run.ts';
-import { fetch } from '../fetch.ts';
+import { fetch } from '../actions/fetch.ts';
+import { run } from '../runner/run.ts';
 
 await run(fetch);

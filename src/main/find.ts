@@ -1,4 +1,4 @@
-import { run } from '../actions/run.ts';
-import { find } from '../find.ts';
+import { find } from '../actions/find.ts';
+import { run } from '../runner/run.ts';
 
 await run(find);

@@ -1,4 +1,4 @@
-import { run } from '../actions/run.ts';
-import { store } from '../store.ts';
+import { store } from '../actions/store.ts';
+import { run } from '../runner/run.ts';
 
 await run(store);

@@ -1,6 +1,7 @@
 /** Checks a wheel file against its filename and reads what it says of itself. */
 import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
+import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import { COMPRESSIONS } from './compression.ts';
 import { findDistInfo } from './dist-info.ts';
@@ -10,7 +11,6 @@ import type { WheelName } from './filename.ts';
 import { readHeaders } from './headers.ts';
 import { type Inventory, takeInventory } from './largest.ts';
 import { checkMetadata, checkWheelFile, type Finding } from './metadata.ts';
-import { quote } from './quote.ts';
 import { type RecordRows, readRecord } from './record.ts';
 import { type Archive, readArchive, type ZipEntry } from './zip.ts';
 

@@ -1,6 +1,6 @@
 /** What is said of a wheel file that is damaged or not what its name promises. */
 import { WheelStoreError } from '../errors.ts';
-import { quote } from './quote.ts';
+import { quote } from '../untrusted/quote.ts';
 
 /**
  * @param filename - the wheel's, as it stands

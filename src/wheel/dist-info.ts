@@ -1,7 +1,8 @@
 /** Finds a wheel's dist-info folder. */
+
+import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import { normaliseProject, type WheelName } from './filename.ts';
-import { quote } from './quote.ts';
 import { isSameVersion } from './version.ts';
 import type { ZipEntry } from './zip.ts';
 

@@ -2,9 +2,9 @@
 import { createHash, type Hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import zlib, { crc32 } from 'node:zlib';
+import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import { COMPRESSIONS, decompress } from './compression.ts';
-import { quote } from './quote.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** Unpacked, a smaller entry is unpacked here and now, which takes less than a thread is asked in. */

@@ -1,7 +1,8 @@
 /** Checks where the entries of a wheel would be installed. */
+
+import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import type { WheelName } from './filename.ts';
-import { quote } from './quote.ts';
 import type { ZipEntry } from './zip.ts';
 
 const MAX_PATH_BYTES = 4_000;

@@ -1,9 +1,10 @@
 /** Checks entry_points.txt, from which installers make scripts. */
+
+import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import { leavesFolder } from './entry-names.ts';
 import type { WheelName } from './filename.ts';
 import type { Finding } from './metadata.ts';
-import { quote } from './quote.ts';
 import { splitLines } from './record.ts';
 import { stripSpace } from './version.ts';
 

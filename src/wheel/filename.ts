@@ -1,6 +1,6 @@
 /** Wheel filenames as the binary distribution format specification (PEP 427 and its current page) reads them. */
 import { WheelStoreError } from '../errors.ts';
-import { quote } from './quote.ts';
+import { quote } from '../untrusted/quote.ts';
 import { readVersion, type Version } from './version.ts';
 
 /** What a wheel's filename says. */

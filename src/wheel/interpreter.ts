@@ -1,7 +1,7 @@
 /** Asks a Python interpreter what it can install. */
 import { type ExecFileException, execFile } from 'node:child_process';
 import { WheelStoreError } from '../errors.ts';
-import { oneLine, quote } from './quote.ts';
+import { oneLine, quote } from '../untrusted/quote.ts';
 
 /** What an interpreter says of itself. */
 export interface Interpreter {

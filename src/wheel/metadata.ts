@@ -1,8 +1,9 @@
 /** Checks METADATA and WHEEL, the two files in which a wheel says what it is. */
+
+import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import { countTags, expandTags, normaliseProject, type WheelName } from './filename.ts';
 import type { Headers } from './headers.ts';
-import { quote } from './quote.ts';
 import { isRequirement } from './requirement.ts';
 import { isSpecifierSet } from './requires-python.ts';
 import { isSameVersion, readVersion, stripSpace } from './version.ts';

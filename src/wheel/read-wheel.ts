@@ -1,9 +1,10 @@
 /** Opens a wheel that is to be stored, and checks all of it while it is hashed. */
+
+import { type OpenWheel, openWheel } from '../disk/open-wheel.ts';
+import { quote } from '../untrusted/quote.ts';
 import { type Inspection, inspectFile, type WheelContents } from './archive.ts';
 import { checkData, type DataCheck } from './entry-data.ts';
 import type { WheelName } from './filename.ts';
-import { type OpenWheel, openWheel } from './local.ts';
-import { quote } from './quote.ts';
 import { compareRecord, MAX_HASHED_BYTES } from './record.ts';
 
 /** A wheel that may go into the store. */

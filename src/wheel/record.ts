@@ -1,8 +1,9 @@
 /** Reads RECORD, the list of a wheel's files. */
+
+import { firstOf, quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import type { WheelName } from './filename.ts';
 import type { Finding } from './metadata.ts';
-import { firstOf, quote } from './quote.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** A file as RECORD lists it. */

@@ -4,10 +4,10 @@ import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
+import { quote } from '../untrusted/quote.ts';
 import { BlockReader } from './block-reader.ts';
 import { broken } from './broken.ts';
 import { COMPRESSIONS, decompress } from './compression.ts';
-import { quote } from './quote.ts';
 import { findZipEnd, type ZipEnd } from './zip-end.ts';
 
 /** A file or folder in the archive. Sizes and offsets are in bytes. */

@@ -1,0 +1,104 @@
+import { describe, expect, test } from '@jest/globals';
+import { type Answer, judge, type Line, readLine, withoutSecrets } from '../../src/cache/answer.ts';
+import { secondsFor } from '../../src/cache/process.ts';
+
+const DONE: Answer = { outcome: 'done', reason: '' };
+const NONE: Answer = { outcome: 'none', reason: '' };
+
+describe('lines of the process', () => {
+  const cases: [line: string, read: Line][] = [
+    ['Cache restored successfully', { kind: 'text', text: 'Cache restored successfully' }],
+    ['', { kind: 'text', text: '' }],
+    ['::debug::a b', { kind: 'detail', text: 'a b' }],
+    ['::debug::', { kind: 'detail', text: '' }],
+    ['::add-mask::s%25cret', { kind: 'secret', text: 's%cret' }],
+    ['::warning::over%0Aout', { kind: 'fault', text: 'over\nout' }],
+    ['::error title=a::b::c', { kind: 'fault', text: 'b::c' }],
+    ['::set-output name=x::y', { kind: 'detail', text: 'y' }],
+    ['text ::error::x', { kind: 'text', text: 'text ::error::x' }],
+  ];
+  test.each(cases)('%j', (line, read) => expect(readLine(line)).toEqual(read));
+});
+
+test('secrets are taken out wherever they stand, and each URL loses its query', () => {
+  const text = 'GET http://host/a?sig=x%2F&se=1 "https://b/c?d" token tokens plain? yes';
+  expect(withoutSecrets(text, ['token', ''])).toBe(
+    'GET http://host/a?*** "https://b/c?***" *** ***s plain? yes',
+  );
+});
+
+describe('what became of it', () => {
+  const fault = (text: string): Line => ({ kind: 'fault', text });
+  const text = (words: string): Line => ({ kind: 'text', text: words });
+  const archive = text('Cache Size: ~1 MB (1048576 B)');
+  const reserved =
+    'the service did not reserve the entry, which another job may be keeping; or the quota is used up';
+  const cases: [name: string, sent: Answer | undefined, lines: Line[], answer: Answer][] = [
+    ['done', DONE, [archive, text('Cache restored successfully')], DONE],
+    ['nothing there', NONE, [{ kind: 'detail', text: 'Failed to restore: x' }], NONE],
+    ['no answer', undefined, [], { outcome: 'fault', reason: 'its process ended without an answer' }],
+    ['thrown', { outcome: 'fault', reason: 'Invalid URL.' }, [], { outcome: 'fault', reason: 'Invalid URL' }],
+    [
+      'a failed look-up, which looks like a miss',
+      NONE,
+      [fault('Failed to restore: getCacheEntry failed: Cache service responded with 500')],
+      { outcome: 'fault', reason: 'Cache service responded with 500' },
+    ],
+    [
+      'only the first line of a failure',
+      NONE,
+      [
+        fault(
+          'Failed to restore: Failed to GetCacheEntryDownloadURL: Unable to make request: ECONNREFUSED\nIf you',
+        ),
+      ],
+      { outcome: 'fault', reason: 'Unable to make request: ECONNREFUSED' },
+    ],
+    [
+      'an archive that arrived and cannot be unpacked',
+      NONE,
+      [archive, fault('Failed to restore: "/usr/bin/tar" failed with error: exit code 2')],
+      { outcome: 'broken-entry', reason: 'it cannot be unpacked' },
+    ],
+    [
+      'an upload that failed after the archive was made',
+      DONE,
+      [
+        archive,
+        fault('uploadChunk failed'),
+        fault('Failed to save: Cache service responded with 403 during upload chunk.'),
+      ],
+      { outcome: 'fault', reason: 'Cache service responded with 403 during upload chunk' },
+    ],
+    [
+      'an entry that another job reserved',
+      { outcome: 'declined', reason: 'the service did not say why' },
+      [text('Failed to save: Unable to reserve cache with key k, another job may be creating this cache.')],
+      { outcome: 'declined', reason: reserved },
+    ],
+    [
+      'a token that may only read',
+      NONE,
+      [
+        fault(
+          'Failed to save: Unable to reserve cache with key k. More details: cache write denied: read-only',
+        ),
+      ],
+      { outcome: 'declined', reason: 'cache write denied: read-only' },
+    ],
+    [
+      'a policy of the runner',
+      NONE,
+      [text("Cache restore skipped: the effective cache-mode 'none' does not permit reads.")],
+      { outcome: 'declined', reason: "the effective cache-mode 'none' does not permit reads" },
+    ],
+  ];
+  test.each(cases)('%s', (_name, sent, lines, answer) => expect(judge(sent, lines)).toEqual(answer));
+});
+
+test.each([
+  [0, 60],
+  [1, 61],
+  [4 * 1024 ** 2, 61],
+  [1024 ** 3, 316],
+])('%i bytes may take %i seconds', (size, seconds) => expect(secondsFor(size)).toBe(seconds));

@@ -1,0 +1,55 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { faultOf, freeBytes, freeBytesOf, makeFolders } from '../../src/disk/disk.ts';
+
+describe('case 69: free bytes', () => {
+  test.each<[title: string, blocks: number, bavail: number, bsize: number, free: number | undefined]>([
+    ['some', 100, 50, 4096, 204_800],
+    ['none of some: full', 100, 0, 4096, 0],
+    ['no blocks at all, as some FUSE mounts say', 0, 0, 4096, undefined],
+    ['no blocks, but some free', 0, 10, 4096, undefined],
+    ['blocks of no size', 100, 50, 0, undefined],
+    ['less than none', 100, -5, 4096, undefined],
+    ['no number', Number.NaN, Number.NaN, 4096, undefined],
+  ])('%s', (_title, blocks, bavail, bsize, free) => {
+    expect(freeBytesOf({ blocks, bavail, bsize })).toBe(free);
+  });
+
+  test('are not known if the system call fails', async () => {
+    expect(await freeBytes(join(tmpdir(), 'no such folder'))).toBeUndefined();
+    expect(await freeBytes(tmpdir())).toBeGreaterThan(0);
+  });
+});
+
+describe('case 68: an error of the file system', () => {
+  const of = (code: string, message: string, syscall: string | undefined, errno = -1) =>
+    Object.assign(new Error(message), { code, syscall, errno });
+  test.each<[error: unknown, says: string | undefined]>([
+    [of('ENAMETOOLONG', "ENAMETOOLONG: name too long, open '/x'", 'open'), 'ENAMETOOLONG: name too long'],
+    [
+      of('EXDEV', "EXDEV: cross-device link not permitted, rename 'a' -> 'b'", 'rename'),
+      'EXDEV: cross-device link not permitted',
+    ],
+    [of('EIO', 'EIO: i/o error, read', 'read'), 'EIO: i/o error'],
+    [of('EMFILE', "EMFILE: too many open files, open 'x'", 'open'), 'EMFILE: too many open files'],
+    [of('ENXIO', 'something else', 'open'), 'ENXIO'],
+    [of('ECONNRESET', 'read ECONNRESET', 'read'), undefined],
+    [of('ERR_INVALID_ARG_TYPE', 'no', undefined), undefined],
+    [new Error('EIO: i/o error'), undefined],
+    [undefined, undefined],
+    ['EIO', undefined],
+  ])('%s', (error, says) => {
+    expect(faultOf(error)).toBe(says);
+  });
+
+  test('folders are made with those above them, also by two at the same time', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'folders-'));
+    const path = join(folder, 'a/b/c');
+    await Promise.all([makeFolders(path), makeFolders(path), makeFolders(join(folder, 'a/b/d'))]);
+    await makeFolders(path);
+    expect((await stat(path)).isDirectory()).toBe(true);
+    await rm(folder, { recursive: true });
+  });
+});

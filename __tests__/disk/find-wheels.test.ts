@@ -1,0 +1,36 @@
+import { posix, win32 } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { folderOfGlob } from '../../src/disk/find-wheels.ts';
+
+describe('the folder that a glob starts from', () => {
+  const cases: [pattern: string, posix: string, windows: string][] = [
+    ['dist/*.whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
+    ['dist/**/*.whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
+    ['*.whl', '/w/repo', 'D:\\a\\repo'],
+    ['dist/demo-*-py3*.whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
+    ['dist/demo[0-9].whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
+    ['{dist,out}/*.whl', '/w/repo', 'D:\\a\\repo'],
+    ['../other/*.whl', '/w/other', 'D:\\a\\other'],
+    ['gone', '/w/repo', 'D:\\a\\repo'],
+    ['gone/demo.whl', '/w/repo/gone', 'D:\\a\\repo\\gone'],
+    ['/abs/*.whl', '/abs', 'D:\\abs'],
+  ];
+  test.each(cases)('%s', (pattern, onPosix, onWindows) => {
+    expect(folderOfGlob(pattern, '/w/repo', posix)).toBe(onPosix);
+    expect(folderOfGlob(pattern, 'D:\\a\\repo', win32)).toBe(onWindows);
+  });
+
+  test.each([
+    ['target\\wheels\\*.whl', 'D:\\a\\repo\\target\\wheels'],
+    ['C:\\out\\*.whl', 'C:\\out'],
+    ['C:/out/*.whl', 'C:\\out'],
+    ['C:\\*.whl', 'C:\\'],
+    ['\\\\server\\share\\*.whl', '\\\\server\\share\\'],
+  ])('%s on Windows', (pattern, folder) => {
+    expect(folderOfGlob(pattern, 'D:\\a\\repo', win32)).toBe(folder);
+  });
+
+  test('a workspace whose name has wildcards is no pattern', () => {
+    expect(folderOfGlob('dist/*.whl', '/w/[a] {b}/repo', posix)).toBe('/w/[a] {b}/repo/dist');
+  });
+});

@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { commitBefore, readEvent } from '../../src/runner/event.ts';
+
+const [base, head, merge, other] = ['b', 'd', 'e', 'f'].map((digit) => digit.repeat(40)) as [
+  string,
+  string,
+  string,
+  string,
+];
+const pull = { pull_request: { base: { sha: base }, head: { sha: head } } };
+const push = { before: base, after: head };
+const group = { merge_group: { base_sha: base, head_sha: head } };
+
+describe('the commit before a change', () => {
+  test.each([
+    ['of a push', push, head, head, base, 'where the branch was before this push'],
+    ['of a pull request’s merge commit', pull, merge, merge, base, 'the base of the pull request'],
+    ['of a pull request’s head', pull, head, merge, base, 'the base of the pull request'],
+    [
+      'of a pull request to which was pushed',
+      { ...pull, before: other, after: head },
+      head,
+      merge,
+      base,
+      'the base of the pull request',
+    ],
+    ['of a merge group', group, head, head, base, 'the base of the merge group'],
+  ])('%s', (_title, event, commit, runCommit, before, what) => {
+    expect(commitBefore(event, commit, runCommit)).toEqual({ commit: before, what });
+  });
+
+  test.each<[string, object, string]>([
+    ['a new branch has none', { before: '0'.repeat(40), after: head }, head],
+    ['of another commit than the pushed one nothing is known', push, other],
+    ['nor of a hash of sources', push, '1'.repeat(64)],
+    ['the base itself is not compared with itself', { ...pull }, base],
+    ['no payload', {}, head],
+    ['a payload of other types', { before: 7, after: head }, head],
+    ['nothing where something should be', { pull_request: null, merge_group: 'x' }, head],
+    ['a short hash', { before: 'b1b1b1b', after: head }, head],
+    ['what would be no commit but a path', { before: `${'../'.repeat(13)}x`, after: head }, head],
+  ])('%s', (_title, event, commit) => {
+    expect(commitBefore(event, commit, base)).toBeUndefined();
+  });
+});
+
+test.each([
+  ['a payload', '{"before":"x"}', { before: 'x' }],
+  ['a file cut off', '{"before":', undefined],
+  ['no object', '7', undefined],
+  ['null', 'null', undefined],
+])('%s is read', async (_title, text, payload) => {
+  const folder = await mkdtemp(join(tmpdir(), 'event-'));
+  await writeFile(join(folder, 'event.json'), text);
+  expect(readEvent({ GITHUB_EVENT_PATH: join(folder, 'event.json') })).toEqual(payload);
+  await rm(folder, { recursive: true });
+});
+
+test('no file is no payload', () => {
+  expect(readEvent({})).toBeUndefined();
+});

@@ -1,0 +1,122 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { readObjectSettings, readRequestPayer } from '../../src/runner/object-inputs.ts';
+
+const NAMES = ['server-side-encryption', 'kms-key-id', 'acl', 'storage-class', 'tags', 'request-payer'];
+const variable = (name: string) => `INPUT_${name.toUpperCase()}`;
+const give = (inputs: Readonly<Record<string, string>>) => {
+  for (const [name, value] of Object.entries(inputs)) process.env[variable(name)] = value;
+};
+afterEach(() => {
+  for (const name of NAMES) delete process.env[variable(name)];
+});
+
+describe('case 66: how objects are to be kept', () => {
+  const ARN = 'arn:aws:kms:us-west-2:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+  test.each<[inputs: Record<string, string>, settings: object]>([
+    [{}, {}],
+    [{ 'server-side-encryption': 'AES256' }, { encryption: 'AES256' }],
+    [{ 'server-side-encryption': 'aws:kms' }, { encryption: 'aws:kms' }],
+    [
+      { 'server-side-encryption': 'aws:kms:dsse', 'kms-key-id': ARN },
+      { encryption: 'aws:kms:dsse', kmsKeyId: ARN },
+    ],
+    [
+      { 'server-side-encryption': 'aws:kms', 'kms-key-id': 'alias/wheels' },
+      { encryption: 'aws:kms', kmsKeyId: 'alias/wheels' },
+    ],
+    [{ acl: 'bucket-owner-full-control' }, { acl: 'bucket-owner-full-control' }],
+    [{ acl: 'public-read' }, { acl: 'public-read' }],
+    [{ 'storage-class': 'STANDARD_IA' }, { storageClass: 'STANDARD_IA' }],
+    [{ 'storage-class': 'GLACIER_IR' }, { storageClass: 'GLACIER_IR' }],
+  ])('%p', (inputs, settings) => {
+    give(inputs);
+    expect(readObjectSettings()).toEqual(settings);
+  });
+
+  test.each<[title: string, tags: string, tagging: string | undefined]>([
+    ['nothing', '', undefined],
+    ['separators alone', ' , &\n', undefined],
+    ['one', 'expire=yes', 'expire=yes'],
+    ['with commas', 'expire=yes, team=wheels', 'expire=yes&team=wheels'],
+    ['on lines', 'expire=yes\r\n  team=wheels\n', 'expire=yes&team=wheels'],
+    ['with &', 'expire=yes&team=wheels', 'expire=yes&team=wheels'],
+    ['an empty value', 'expire=', 'expire='],
+    ['blanks around the sign', 'expire = yes', 'expire=yes'],
+    ['a value with an equals sign', 'a=b=c', 'a=b%3Dc'],
+    ['what S3 takes besides letters', 'a:b/c@d=+-._ x', 'a%3Ab%2Fc%40d=%2B-._%20x'],
+    ['letters of other languages', 'größe=大', 'gr%C3%B6%C3%9Fe=%E5%A4%A7'],
+    ['keys that differ in case', 'a=1,A=2', 'a=1&A=2'],
+    ['the longest', `${'k'.repeat(128)}=${'v'.repeat(256)}`, `${'k'.repeat(128)}=${'v'.repeat(256)}`],
+    [
+      'ten',
+      Array.from({ length: 10 }, (_, index) => `k${index}=v`).join(),
+      Array.from({ length: 10 }, (_, index) => `k${index}=v`).join('&'),
+    ],
+  ])('tags: %s', (_title, tags, tagging) => {
+    give({ tags });
+    expect(readObjectSettings().tagging).toBe(tagging);
+  });
+
+  test.each<[title: string, inputs: Record<string, string>, says: RegExp]>([
+    [
+      'an encryption that S3 lacks',
+      { 'server-side-encryption': 'aes256' },
+      /AES256 or aws:kms or aws:kms:dsse/,
+    ],
+    ['an ACL that S3 lacks', { acl: 'bucket-owner' }, /private or public-read .*bucket-owner-full-control/],
+    ['a class that S3 lacks', { 'storage-class': 'standard' }, /STANDARD or STANDARD_IA/],
+    ['an archive', { 'storage-class': 'GLACIER' }, /'storage-class'.*restored/],
+    ['a deep archive', { 'storage-class': 'DEEP_ARCHIVE' }, /'storage-class'.*restored/],
+    ['a key without encryption', { 'kms-key-id': 'k' }, /'kms-key-id'.*aws:kms or aws:kms:dsse.*empty/],
+    [
+      'a key with another encryption',
+      { 'kms-key-id': 'k', 'server-side-encryption': 'AES256' },
+      /'kms-key-id'.*it is AES256/,
+    ],
+    [
+      'a key with a line break',
+      { 'kms-key-id': 'k\nx: y', 'server-side-encryption': 'aws:kms' },
+      /'kms-key-id'/,
+    ],
+    ['a key with a blank', { 'kms-key-id': 'my key', 'server-side-encryption': 'aws:kms' }, /'kms-key-id'/],
+    [
+      'a key beyond ASCII',
+      { 'kms-key-id': 'schlüssel', 'server-side-encryption': 'aws:kms' },
+      /'kms-key-id'/,
+    ],
+    ['a tag without a value', { tags: 'expire' }, /'tags' \("expire"\) is not key=value/],
+    ['a tag without a key', { tags: '=yes' }, /'tags'.*is not key=value/],
+    ['a key twice', { tags: 'a=1,a=2' }, /'tags'.*repeats a key/],
+    ['eleven tags', { tags: Array.from({ length: 11 }, (_, index) => `k${index}=v`).join() }, /has 11 tags/],
+    ['a tag key of 129', { tags: `${'k'.repeat(129)}=v` }, /128/],
+    ['a tag value of 257', { tags: `k=${'v'.repeat(257)}` }, /256/],
+    ['a tag of AWS itself', { tags: 'AWS:x=v' }, /aws:/],
+    ['a tag with a percent sign', { tags: 'a=b%20c' }, /percent-encoded/],
+    ['a tag with a bidirectional control', { tags: 'a=\u202E' }, /characters/],
+    ['a tag with half of a character', { tags: 'a=\uD800' }, /characters/],
+    ['a tag with an emoji', { tags: 'a=🛞' }, /characters/],
+  ])('%s is refused', (_title, inputs, says) => {
+    give(inputs);
+    expect(readObjectSettings).toThrow(says);
+  });
+});
+
+describe('case 66: who pays', () => {
+  test.each([
+    ['', false],
+    ['requester', true],
+  ])('%p', (payer, pays) => {
+    give({ 'request-payer': payer });
+    expect(readRequestPayer(false)).toBe(pays);
+  });
+
+  test.each([
+    ['Requester', false, /Write requester/],
+    ['true', false, /Write requester/],
+    ['owner', false, /Write requester/],
+    ['requester', true, /no-sign-request/],
+  ])('%p, anonymous: %p', (payer, isAnonymous, says) => {
+    give({ 'request-payer': payer });
+    expect(() => readRequestPayer(isAnonymous)).toThrow(says);
+  });
+});

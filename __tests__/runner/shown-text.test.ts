@@ -1,0 +1,152 @@
+import { describe, expect, test } from '@jest/globals';
+import { renderComment } from '../../src/comment/text.ts';
+import { commitNamedBy } from '../../src/provenance/commits.ts';
+import { originOf } from '../../src/provenance/left-over.ts';
+import { printable, readableSize } from '../../src/runner/log.ts';
+import { cutToLimit, escapeCell } from '../../src/runner/summary.ts';
+import { renderIndexPage } from '../../src/slots/index-page.ts';
+import { readCommands, shownText } from '../../testing/runner.ts';
+
+describe('text from outside cannot start a workflow command', () => {
+  test.each([
+    ['::error::owned'],
+    ['  ::set-output name=x::y'],
+    ['a\n::error::owned'],
+    ['a\r\n::error::owned'],
+    ['a\u2028::error::owned'],
+    ['##[error]owned'],
+    ['a ##[add-mask]b'],
+    ['%0A::error::owned'],
+  ])('%p', (text) => {
+    expect(readCommands(printable(text))).toEqual([]);
+    expect(printable(text).split(/\r\n|\n|\r/)).toHaveLength(1);
+    expect(printable(text)).toContain('owned'.slice(0, text.includes('owned') ? 5 : 0));
+  });
+});
+
+describe('case 52: what cannot be seen is shown', () => {
+  const unseen = [
+    ...[
+      '\u061c',
+      '\u200b',
+      '\u200c',
+      '\u200d',
+      '\u200e',
+      '\u200f',
+      '\u202a',
+      '\u202b',
+      '\u202c',
+      '\u202d',
+      '\u202e',
+    ],
+    ...[
+      '\u2060',
+      '\u2066',
+      '\u2067',
+      '\u2068',
+      '\u2069',
+      '\ufeff',
+      '\u00ad',
+      '\u2028',
+      '\u2029',
+      '\u180e',
+      '\u3164',
+    ],
+    ...['\0', '\u001b', '\u007f', '\u0085', '\ufff9', '\ud800'],
+  ];
+  test.each(unseen)('%j in the log, the summary, the comment and the index page', (character) => {
+    const code = character.charCodeAt(0).toString(16);
+    const long = `\\u${code.padStart(4, '0')}`;
+    const shown = code.length <= 2 && code < 'a0' ? `\\x${code.padStart(2, '0')}` : long;
+    expect(printable(`a${character}b`)).toBe(`a${shown}b`);
+    expect(shownText(escapeCell(`a${character}b`))).toBe(`a${shown}b`);
+    const entry = { target: `t${character}`, filename: 'x', url: 'https://x/y', size: 1 };
+    const marker = { key: 'k', run: '1', attempt: '1', commit: 'c', by: 'b' };
+    const comment = renderComment(marker, { entries: [entry], indexUrl: '' });
+    expect(shownText(comment)).toContain(`t${shown}`);
+    expect(comment).not.toContain(character === '\n' ? '' : character);
+    const page = renderIndexPage({
+      place: { prefix: '', commit: 'a'.repeat(40) },
+      wheels: [],
+      url: `https://x/${character}`,
+      project: `p${character}`,
+      repositoryUrl: '',
+    });
+    expect(page).toContain(`Wheels of p${long}`);
+    expect(page).not.toContain(character);
+  });
+
+  test('beyond the first plane, by both of its halves', () => {
+    expect(printable('a\u{e0041}b')).toBe('a\\udb40\\udc41b');
+    expect(printable('名 😀 é')).toBe('名 😀 é');
+  });
+});
+
+describe('text from outside stays text in the summary', () => {
+  test.each([
+    ['<img src=x onerror=alert(1)>'],
+    ['a | b'],
+    ['`code`'],
+    ['[link](https://example.com)'],
+    ['https://example.com'],
+    ['**bold** _it_ ~~no~~'],
+    ['@octocat #1'],
+    ['\\| \\`'],
+  ])('%p', (text) => {
+    const cell = escapeCell(text);
+    expect(cell).not.toMatch(/[<>|`*_[\]\\~@:]/);
+    expect(shownText(cell)).toBe(text);
+  });
+});
+
+describe('a summary that would pass the limit', () => {
+  test('is cut at a line’s end and says so', () => {
+    const markdown = 'é'.repeat(10).concat('\n').repeat(1000);
+    const cut = cutToLimit(markdown, 5000);
+    expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(5000);
+    expect(cut).toMatch(/é{10}\n\n_The rest of this summary was left out/);
+  });
+
+  test('and one that does not is left alone', () => {
+    expect(cutToLimit('é\n', 3)).toBe('é\n');
+  });
+});
+
+test.each([
+  [0, '0 bytes'],
+  [1, '1 byte'],
+  [1023, '1023 bytes'],
+  [1024, '1.0 KiB (1024 bytes)'],
+  [1_468_006, '1.4 MiB (1468006 bytes)'],
+  [1024 ** 2 - 1, '1.0 MiB (1048575 bytes)'],
+  [6 * 1024 ** 3, '6.0 GiB (6442450944 bytes)'],
+])('%d bytes read %s', (bytes, text) => {
+  expect(readableSize(bytes)).toBe(text);
+});
+
+test.each([
+  ['1.1.dev3+g1234567', '1234567'],
+  ['1.1.dev3+g1234567.d20260101', '1234567'],
+  ['1.0+3.gabcdef012', 'abcdef012'],
+  ['1.0+cu121', undefined],
+  ['1.0', undefined],
+  ['1.0+g123', undefined],
+  ['1.0+gpu1234567', undefined],
+])('version %s names commit %p', (version, commit) => {
+  expect(commitNamedBy(version)).toBe(commit);
+});
+
+describe('where a wheel is from, by its times against the job’s beginning', () => {
+  const BEGAN = 1_000_000;
+  const cases: [title: string, modified: number, placed: number, origin: string][] = [
+    ['built by the job', BEGAN + 5_000, BEGAN + 5_000, 'this job'],
+    ['built at its very beginning', BEGAN, BEGAN, 'this job'],
+    ['within the error of a coarse clock', BEGAN - 2_000, BEGAN - 2_000, 'this job'],
+    ['left by a job before', BEGAN - 2_001, BEGAN - 2_001, 'left over'],
+    ['restored with its old time', BEGAN - 60_000, BEGAN + 5_000, 'brought along'],
+    ['a time of modification in the future', BEGAN + 60_000, BEGAN - 60_000, 'this job'],
+  ];
+  test.each(cases)('%s', (_title, modified, placed, origin) => {
+    expect(originOf({ modified, placed }, BEGAN)).toBe(origin);
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  commitFolder,
+  isCommit,
+  isDecimal,
+  isTarget,
+  normalisePrefix,
+  readWheelKey,
+  slotFolder,
+  wheelKey,
+} from '../../src/slots/layout.ts';
+
+const commit = 'a'.repeat(40);
+const W = 'foo-1.0+cu121-py3-none-any.whl';
+
+describe('keys', () => {
+  test.each([
+    ['builds', '', `builds/${commit}/7_2/${W}`],
+    ['', '', `${commit}/7_2/${W}`],
+    ['a/b', 'linux-x86_64-cp312', `a/b/${commit}/7_2/linux-x86_64-cp312/${W}`],
+  ])('prefix %p, target %p: built and read back', (prefix, target, key) => {
+    const slot = { prefix, commit, run: '7', attempt: '2', target };
+    expect(wheelKey(slot, W)).toBe(key);
+    expect(readWheelKey(slot, key)).toMatchObject({
+      key,
+      run: '7',
+      attempt: '2',
+      target,
+      name: { filename: W },
+    });
+    expect(key.startsWith(slotFolder(slot))).toBe(true);
+    expect(key.startsWith(commitFolder(slot))).toBe(true);
+  });
+
+  test('the old flat layout', () => {
+    const place = { prefix: 'builds', commit };
+    const key = `builds/${commit}/${W}`;
+    expect(readWheelKey(place, key)).toMatchObject({ key, run: '', attempt: '', target: '' });
+  });
+
+  test.each([
+    [`builds/${commit}/7_2/x.txt`],
+    [`builds/${commit}/7_2/`],
+    [`builds/${commit}/7_2/foo-latest-py3-none-any.whl`],
+    [`builds/${commit}/7/${W}`],
+    [`builds/${commit}/7_/${W}`],
+    [`builds/${commit}/07_2/${W}`],
+    [`builds/${commit}/7_2_3/${W}`],
+    [`builds/${commit}/7_2/../${W}`],
+    [`builds/${commit}/7_2/a/b/${W}`],
+    [`builds/${'a'.repeat(64)}/7_2/${W}`],
+    [`other/${commit}/7_2/${W}`],
+  ])('%s is no wheel of this layout', (key) => {
+    expect(readWheelKey({ prefix: 'builds', commit }, key)).toBeUndefined();
+  });
+});
+
+test.each([
+  ['/builds//x/', 'builds/x'],
+  ['', ''],
+  ['/', ''],
+  ['a', 'a'],
+])('prefix %p becomes %p', (text, prefix) => {
+  expect(normalisePrefix(text)).toBe(prefix);
+});
+
+test.each([['../x'], ['a/..'], ['./a'], ['a\\b'], ['a\nb'], ['a\u0000']])('prefix %p is refused', (text) => {
+  expect(() => normalisePrefix(text)).toThrow("'prefix'");
+});
+
+test.each([
+  ['a'.repeat(40), true],
+  ['0'.repeat(64), true],
+  ['a'.repeat(41), false],
+  ['A'.repeat(40), false],
+  [`${'a'.repeat(40)}\n`, false],
+  ['', false],
+])('commit %p: %p', (text, expected) => {
+  expect(isCommit(text)).toBe(expected);
+});
+
+test.each([
+  ['linux-x86_64-cp312', true],
+  ['a+b', true],
+  ['1', true],
+  ['a'.repeat(100), true],
+  ['a'.repeat(101), false],
+  ['.a', false],
+  ['-a', false],
+  ['a/b', false],
+  ['a\n', false],
+  ['', false],
+])('target %p: %p', (text, expected) => {
+  expect(isTarget(text)).toBe(expected);
+});
+
+test.each([
+  ['0', true],
+  ['10', true],
+  ['01', false],
+  ['', false],
+  ['-1', false],
+  ['1.5', false],
+  ['1\n', false],
+])('number %p: %p', (text, expected) => {
+  expect(isDecimal(text)).toBe(expected);
+});

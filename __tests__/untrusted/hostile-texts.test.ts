@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { NODE } from '../../testing/runner.ts';
+
+interface Reading {
+  readonly reader: string;
+  readonly text: string;
+  readonly milliseconds: number;
+}
+
+/** Of the processor's time, which other processes do not add to. All take a tenth of a second, or hours. */
+const MAX_MILLISECONDS = 5_000;
+const MINUTE = 60_000;
+
+test(
+  'case 51: every reader of text from outside reads a mebibyte of anything at once',
+  () => {
+    const script = join(import.meta.dirname, 'hostile-readers.ts');
+    const { stdout, stderr } = spawnSync(NODE, ['--no-warnings', script], {
+      encoding: 'utf8',
+      timeout: 4 * MINUTE,
+      maxBuffer: 1024 ** 3,
+    });
+    const lines = stdout.trim().split('\n');
+    const readings = lines.slice(0, -1).map((line): Reading => JSON.parse(line));
+    const slowest = readings.toSorted((a, b) => b.milliseconds - a.milliseconds).slice(0, 3);
+    process.stdout.write(
+      `hostile texts: ${readings.length} readings, the slowest ${JSON.stringify(slowest)}\n`,
+    );
+    // What comes after the last line is what hangs.
+    expect({ last: lines.at(-1), stderr }).toEqual({ last: '"end"', stderr: '' });
+    expect(slowest.filter(({ milliseconds }) => milliseconds > MAX_MILLISECONDS)).toEqual([]);
+    expect(readings.length).toBeGreaterThan(1_500);
+  },
+  5 * MINUTE,
+);

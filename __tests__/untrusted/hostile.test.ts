@@ -1,0 +1,160 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { commitBefore, isForkPullRequest, originOf, pullRequestOf } from '../../src/runner/event.ts';
+import { renderIndexPage } from '../../src/slots/index-page.ts';
+import { commitFolder, isTarget, readWheelKey, wheelKey } from '../../src/slots/layout.ts';
+import { rank } from '../../src/slots/lookup.ts';
+import { parseWheelFilename } from '../../src/wheel/filename.ts';
+
+const SEED = 20260101;
+const place = { prefix: 'builds', commit: 'a'.repeat(40) };
+const folder = commitFolder(place);
+
+const segment = fc.oneof(
+  fc.constantFrom(
+    '..',
+    '.',
+    '',
+    '7_1',
+    '07_1',
+    '7_',
+    '%2e%2e',
+    'foo-1.0-py3-none-any.whl',
+    '::error::x',
+    '<b>',
+    'a\nb',
+  ),
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.bigInt({ min: 0n, max: 10n ** 25n }).map((run) => `${run}_1`),
+);
+const key = fc.array(segment, { maxLength: 5 }).map((segments) => `${folder}${segments.join('/')}`);
+
+describe('keys that anybody may have put', () => {
+  test('are read without a fault, and only as what they say', () => {
+    let read = 0;
+    fc.assert(
+      fc.property(key, (text) => {
+        const wheel = readWheelKey(place, text);
+        if (wheel === undefined) return;
+        read += 1;
+        expect(wheel.target === '' || isTarget(wheel.target)).toBe(true);
+        expect(wheel.name.filename).not.toMatch(/[/\\\n]|^\.\.?$/);
+        const { run, attempt, target } = wheel;
+        const again =
+          run === ''
+            ? `${folder}${wheel.name.filename}`
+            : wheelKey({ ...place, run, attempt, target }, wheel.name.filename);
+        expect(again).toBe(text);
+      }),
+      { seed: SEED, numRuns: 30_000 },
+    );
+    expect(read).toBeGreaterThan(100);
+    process.stdout.write(`hostile keys: 30000, ${read} of them wheels\n`);
+  });
+
+  test('are ranked without a fault: at most one wheel of a slot, newest first', () => {
+    const object = fc.record({ key, size: fc.nat(3), etag: fc.string() });
+    fc.assert(
+      fc.property(fc.array(object, { maxLength: 30 }), (objects) => {
+        const { byTarget } = rank(objects, { place, targets: '*', only: {} });
+        for (const groups of byTarget.values()) {
+          const runs = groups.map(([wheel]) => wheel!.run);
+          for (const wheels of groups) if (wheels[0]!.run !== '') expect(wheels).toHaveLength(1);
+          const numbers = runs.filter((run) => run !== '').map(BigInt);
+          expect(numbers).toEqual(numbers.toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0)));
+        }
+      }),
+      { seed: SEED, numRuns: 2_000 },
+    );
+  });
+});
+
+test('an index page escapes whatever metadata says', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary' }),
+      fc.string({ unit: 'binary' }),
+      (requiresPython, repositoryUrl) => {
+        const name = parseWheelFilename('foo-1.0-py3-none-any.whl');
+        const wheel = {
+          key: `${folder}7_1/${name.filename}`,
+          name,
+          target: '',
+          run: '7',
+          attempt: '1',
+          size: 1,
+          sha256: '',
+          requiresPython,
+        };
+        const html = renderIndexPage({
+          place,
+          wheels: [wheel],
+          url: 'https://example.com/',
+          project: undefined,
+          repositoryUrl,
+        });
+        const quiet = renderIndexPage({
+          place,
+          wheels: [{ ...wheel, requiresPython: 'x' }],
+          url: 'https://example.com/',
+          project: undefined,
+          repositoryUrl: 'y',
+        });
+        const marks = (text: string) => text.replace(/[^<>"]/g, '');
+        if (repositoryUrl !== '') expect(marks(html)).toBe(marks(quiet));
+      },
+    ),
+    { seed: SEED, numRuns: 2_000 },
+  );
+});
+
+describe('events that say anything', () => {
+  const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(1, 2 ** 53, -1, 'a'.repeat(40)));
+  const holding = (...names: string[]) =>
+    fc.oneof(
+      value,
+      fc.dictionary(
+        fc.constantFrom(...names),
+        fc.oneof(
+          value,
+          fc.array(value),
+          fc.dictionary(fc.constantFrom('sha', 'full_name', 'number', 'repo'), value),
+        ),
+      ),
+    );
+  const event = fc.dictionary(
+    fc.constantFrom('pull_request', 'merge_group', 'issue', 'workflow_run', 'before', 'after'),
+    holding(
+      'number',
+      'base',
+      'head',
+      'base_sha',
+      'head_sha',
+      'pull_request',
+      'id',
+      'run_attempt',
+      'pull_requests',
+    ),
+  );
+
+  test('are read without a fault, and only as what they may be', () => {
+    let numbers = 0;
+    fc.assert(
+      fc.property(event, (payload) => {
+        const number = pullRequestOf(payload);
+        if (number !== undefined) {
+          numbers += 1;
+          expect(Number.isSafeInteger(number) && number > 0).toBe(true);
+        }
+        const origin = originOf(payload);
+        if (origin !== undefined) expect(`${origin.run}_${origin.attempt}`).toMatch(/^[1-9]\d*_[1-9]\d*$/);
+        const before = commitBefore(payload, 'a'.repeat(40), 'b'.repeat(40));
+        if (before !== undefined) expect(before.commit).toMatch(/^[0-9a-f]{40}$/);
+        expect(typeof isForkPullRequest('pull_request', payload, 'octo/demo')).toBe('boolean');
+      }),
+      { seed: SEED, numRuns: 3_000 },
+    );
+    expect(numbers).toBeGreaterThan(10);
+    process.stdout.write(`hostile events: 3000, ${numbers} of them with a pull request\n`);
+  });
+});

@@ -1,0 +1,175 @@
+/**
+ * The main job from end to end, on this machine: find, build a wheel with a compiled module, store, find
+ * again, fetch, install with pip and uv. The built actions run as processes, the way GitHub's runner starts
+ * them, against a real S3 server that this script starts and stops.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tool } from '../testing/python.ts';
+import { type ActionName, ROOT, runStep, type StepResult } from '../testing/runner.ts';
+import { createBucket, type S3Server, startS3Server } from '../testing/s3-server.ts';
+import { describeCompiler } from './compiler.ts';
+import { showInputs, showOutputs, showSummary, title } from './screen.ts';
+
+const BUCKET = 'demo-wheels';
+const IS_WINDOWS = process.platform === 'win32';
+
+const folder = await mkdtemp(join(tmpdir(), 'wheel-store-demo-'));
+const clean = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+process.on('exit', clean);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
+
+title('An S3 server starts on this machine');
+const server = await startS3Server();
+try {
+  await createBucket(server, BUCKET, true);
+  console.log(`  ${server.endpoint}, bucket ${BUCKET}`);
+  await demo(server);
+  title('Done: one wheel, built once; the same bytes were found, fetched and installed');
+} finally {
+  await server.stop();
+}
+
+async function demo(s3: S3Server): Promise<void> {
+  const workspace = join(folder, 'workspace');
+  await cp(join(ROOT, 'demo/project'), workspace, { recursive: true });
+  const commit = await commitOf(workspace);
+  const step = (action: ActionName, inputs: Record<string, string> = {}, attempt = '1') =>
+    runAction(s3, workspace, action, { commit, ...inputs }, attempt);
+
+  title('1. find: is the wheel of this commit stored?');
+  expect(
+    (await step('find')).outputs['skip-build'] === 'false',
+    'nothing is stored yet, so the build is needed',
+  );
+
+  title('2. build: a wheel with a compiled module');
+  await build(workspace);
+
+  title('3. store: put it into this run’s slot');
+  const stored = await step('store', { path: 'dist' });
+  expect(stored.outputs['skip-build'] === 'false', 'this step put the wheel there');
+
+  title('4. find again');
+  expect(
+    (await step('find')).outputs['skip-build'] === 'true',
+    'the next job of this commit skips the build',
+  );
+
+  title('5. find in a second attempt (“re-run failed jobs”)');
+  const again = await step('find', {}, '2');
+  expect(again.outputs['run-attempt'] === '1', 'attempt 2 finds what attempt 1 stored');
+
+  title('6. fetch into a new folder');
+  const fetched = await step('fetch', { path: 'fetched' });
+  const [wheel] = await readdir(join(workspace, 'dist'));
+  const [built, arrived] = await Promise.all(
+    [join(workspace, 'dist', wheel!), fetched.outputs['wheel-path']!].map((path) => readFile(path)),
+  );
+  expect(built!.equals(arrived!), `${arrived!.length} bytes, each the same as those that were built`);
+
+  title('7. pip installs from the URL, and the compiled function runs');
+  await install('pip', stored.outputs['wheel-url']!);
+  title('8. uv does the same');
+  await install('uv', stored.outputs['wheel-url']!);
+}
+
+async function commitOf(workspace: string): Promise<string> {
+  const git = (...args: string[]) =>
+    spawnSync(
+      'git',
+      ['-C', workspace, '-c', 'user.name=demo', '-c', 'user.email=demo@example.com', ...args],
+      {
+        encoding: 'utf8',
+      },
+    );
+  git('init', '--quiet');
+  git('add', '.');
+  git('commit', '--quiet', '--message', 'The demo project');
+  const { stdout, status } = git('rev-parse', 'HEAD');
+  if (status !== 0) throw new Error('The demo needs git, for a commit to store the wheel under.');
+  return stdout.trim();
+}
+
+async function runAction(
+  s3: S3Server,
+  workspace: string,
+  action: ActionName,
+  given: Record<string, string>,
+  attempt: string,
+): Promise<StepResult> {
+  const inputs = { bucket: BUCKET, 'endpoint-url': s3.endpoint, ...given };
+  if (attempt !== '1') console.log(`  GITHUB_RUN_ATTEMPT=${attempt}`);
+  showInputs(action, inputs);
+  const env = {
+    AWS_ACCESS_KEY_ID: s3.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
+    GITHUB_SHA: given.commit,
+    GITHUB_RUN_ATTEMPT: attempt,
+  };
+  const result = await runStep({ action, workspace, inputs, env });
+  for (const line of result.log.trimEnd().split('\n')) console.log(`  │ ${line}`);
+  if (result.code !== 0) throw new Error(`${action} ended with exit status ${result.code}.`);
+  showOutputs(result.outputs);
+  showSummary(result.summary);
+  return result;
+}
+
+async function build(workspace: string): Promise<void> {
+  const compiler = await describeCompiler(tool('python'));
+  console.log(`  pip wheel . --no-deps -w dist   (${compiler.name}) …`);
+  const isolation = ['--no-build-isolation', '--no-deps', '--no-index'];
+  await run(
+    tool('python'),
+    ['-m', 'pip', '--quiet', 'wheel', '.', ...isolation, '-w', 'dist'],
+    workspace,
+    compiler.env,
+  );
+  console.log(`  built dist/${(await readdir(join(workspace, 'dist'))).join(', ')}`);
+}
+
+async function install(name: 'pip' | 'uv', url: string): Promise<void> {
+  const venv = join(folder, `venv-${name}`);
+  const python = join(venv, ...(IS_WINDOWS ? ['Scripts', 'python.exe'] : ['bin', 'python']));
+  await run(tool('uv'), ['venv', '--quiet', '--no-config', '--python', tool('python'), venv], folder);
+  const [program, args]: [string, string[]] =
+    name === 'pip'
+      ? [
+          tool('python'),
+          ['-m', 'pip', '--python', python, '--quiet', '--disable-pip-version-check', 'install', url],
+        ]
+      : [tool('uv'), ['pip', 'install', '--quiet', '--no-config', '--python', python, url]];
+  console.log(`  $ ${name === 'pip' ? 'pip install' : 'uv pip install'} "${url}"`);
+  await run(program, args, folder);
+  const code = 'import primes; print(primes.below(100_000), primes._count.__file__)';
+  const said = await run(python, ['-c', `import primes._count; ${code}`], folder);
+  console.log(`  $ python -c "import primes; print(primes.below(100_000))"\n  ${said.trim()}`);
+  expect(said.startsWith('9592 '), 'the compiled function counts the 9592 primes below 100,000');
+}
+
+async function run(
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const code = await new Promise((done, fail) => child.on('error', fail).on('close', done));
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} failed:\n${output}`);
+  return output;
+}
+
+function expect(isSo: boolean, what: string): void {
+  if (!isSo) throw new Error(`Expected, but not so: ${what}.`);
+  console.log(`  ✓ ${what}`);
+}

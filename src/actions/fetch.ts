@@ -1,0 +1,109 @@
+/** The action `fetch`: downloads and verifies what is stored. */
+import { resolve } from 'node:path';
+import * as core from '@actions/core';
+import type { Bucket } from '../bucket/bucket.ts';
+import { openBucket } from '../bucket/client.ts';
+import type { ActionsCache } from '../cache/cache.ts';
+import { WheelStoreError } from '../errors.ts';
+import { type FetchInputs, readFetchInputs } from '../runner/inputs.ts';
+import { notedPlace, noteFetched } from '../runner/job-notes.ts';
+import { describeWheel, note, readableSize, requestTracer, say, sayAll, trace } from '../runner/log.ts';
+import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
+import { progressOf } from '../runner/progress.ts';
+import { countWheels, writeSummary } from '../runner/summary.ts';
+import { type SavedWheel, saveWheels } from '../slots/download.ts';
+import { isComplete } from '../slots/lookup.ts';
+import { ask, type Reply } from './ask.ts';
+
+/**
+ * Brings the commit's wheels into the folder `path`: all that were asked for, or none.
+ *
+ * @throws WheelStoreError when one is not stored (unless `on-missing` says to go on) or what arrives is not
+ *   what was stored
+ */
+export async function fetch(signal: AbortSignal): Promise<void> {
+  const inputs = readFetchInputs();
+  const bucket = await openBucket(inputs.bucket, requestTracer());
+  try {
+    const found = await ask(bucket, inputs, signal);
+    if (!isComplete(found)) refuseOrGoOn(inputs, found);
+    sayAll(
+      `Found ${found.wheels.length} wheels`,
+      found.wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
+    );
+    const cache = await cacheOf(inputs);
+    const folder = resolve(inputs.workspace, inputs.path);
+    const onProgress = progressOf('Downloaded');
+    const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress, trace });
+    saved.forEach(noteUnverified);
+    await noteFetched(
+      notedPlace(inputs),
+      saved.map(({ path }) => path),
+    );
+    sayAll(`Fetched ${saved.length} wheels into ${folder}`, saved.map(outcome));
+    await report(bucket, inputs, found, saved);
+    // All is done by now: what goes wrong from here on, or is cancelled, takes nothing away.
+    await cache?.keep(saved, signal);
+  } finally {
+    bucket.close();
+  }
+}
+
+/** Only who asks for the cache pays for what asks it. */
+async function cacheOf({ cache }: FetchInputs): Promise<ActionsCache | undefined> {
+  if (cache === undefined) return undefined;
+  const { openCache } = await import('../cache/cache.ts');
+  return openCache(cache);
+}
+
+function refuseOrGoOn(inputs: FetchInputs, { lacking }: Reply): void {
+  if (inputs.onMissing === 'ignore') {
+    say(`Not stored: ${lacking}. Going on without it (on-missing: ignore).`);
+    return;
+  }
+  throw new WheelStoreError({
+    title: 'Wheel not stored',
+    reason: `Not stored: ${lacking}.`,
+    remedy:
+      'Check that the job that stores it comes first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
+  });
+}
+
+function noteUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
+  // What a slot holds without a SHA-256 was warned of when it was found.
+  if (sha256 !== '' || run !== '') return;
+  note(
+    `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
+    'SHA-256 not known',
+  );
+}
+
+function outcome({ wheel: { sha256, size }, path, how }: SavedWheel): string {
+  if (how === 'was-there') {
+    return `${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`;
+  }
+  const source = how === 'from-cache' ? ' from the Actions cache' : '';
+  return `Fetched ${path}${source}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`;
+}
+
+async function report(
+  bucket: Bucket,
+  inputs: FetchInputs,
+  found: Reply,
+  saved: readonly SavedWheel[],
+): Promise<void> {
+  const wheels = await link(bucket, found.wheels);
+  const paths = saved.map(({ path }) => path);
+  const index = await indexUrl(bucket, inputs.place, found.hasIndex);
+  setWheelOutputs(inputs.bucket, wheels, isComplete(found), index);
+  core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
+  core.setOutput('wheel-paths', JSON.stringify(paths));
+  const heading = wheels.length > 0 ? `${countWheels(wheels)} fetched` : 'No wheel to fetch';
+  await writeSummary({
+    heading,
+    inputs,
+    wheels,
+    index,
+    ...(isComplete(found) ? {} : { lacking: found.lacking }),
+  });
+}

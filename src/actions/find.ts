@@ -1,0 +1,74 @@
+/** The action `find`: looks a commit up and changes nothing. */
+import * as core from '@actions/core';
+import type { Bucket } from '../bucket/bucket.ts';
+import { openBucket } from '../bucket/client.ts';
+import { WheelStoreError } from '../errors.ts';
+import { warnOfOtherHead } from '../provenance/commits.ts';
+import { type FindInputs, readFindInputs } from '../runner/inputs.ts';
+import { notedPlace, noteVerdicts, type Verdict } from '../runner/job-notes.ts';
+import { describeWheel, requestTracer, say, sayAll, warn } from '../runner/log.ts';
+import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
+import { countWheels, writeSummary } from '../runner/summary.ts';
+import { isComplete } from '../slots/lookup.ts';
+import { ask } from './ask.ts';
+
+/**
+ * Says whether the build can be skipped because the commit's wheel is stored.
+ *
+ * @throws WheelStoreError when the store gives no answer, unless `on-error` says to build then
+ */
+export async function find(signal: AbortSignal): Promise<void> {
+  const inputs = readFindInputs();
+  // What ends this step before its answer leaves the build to be done.
+  await noteVerdicts(notedPlace(inputs), verdicts(inputs, []));
+  if (inputs.rebuild) {
+    say('Not looked up: rebuild is true, so the answer is to build.');
+    return answerBuild(inputs);
+  }
+  const bucket = await openBucket(inputs.bucket, requestTracer());
+  try {
+    await answer(bucket, inputs, signal);
+  } catch (error) {
+    if (inputs.onError !== 'build' || signal.aborted || !(error instanceof WheelStoreError)) throw error;
+    warn(`${error.message} Because of on-error: build, the answer is to build.`, error.title);
+    answerBuild(inputs);
+  } finally {
+    bucket.close();
+  }
+}
+
+async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): Promise<void> {
+  await warnOfOtherHead(inputs);
+  const found = await ask(bucket, inputs, signal);
+  const skipBuild = isComplete(found);
+  const wheels = await link(bucket, found.wheels);
+  sayAll(
+    `Found ${wheels.length} wheels`,
+    wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
+  );
+  say(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.lacking}. The build is needed.`);
+  const index = await indexUrl(bucket, inputs.place, found.hasIndex);
+  setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
+  core.setOutput('missing-targets', JSON.stringify(found.missing));
+  await noteVerdicts(notedPlace(inputs), verdicts(inputs, found.wheels));
+  const heading = skipBuild ? `${countWheels(wheels)} found, the build can be skipped` : 'Build needed';
+  await writeSummary({ heading, inputs, wheels, index, ...(skipBuild ? {} : { lacking: found.lacking }) });
+}
+
+/** By target: whether its build can be skipped, for a store step of this job. */
+function verdicts(
+  { targets, forPython }: FindInputs,
+  found: readonly { readonly target: string }[],
+): Record<string, Verdict> {
+  const stored = new Set(found.map(({ target }) => target));
+  // With for-python one wheel answers for all targets.
+  const isSkip = (target: string) => stored.has(target) || (forPython !== undefined && stored.size > 0);
+  const asked = targets === '*' ? [...stored] : targets;
+  return Object.fromEntries(asked.map((target) => [target, isSkip(target) ? 'skip' : 'build']));
+}
+
+/** The answer without a look-up: everything that was asked for has to be built. */
+function answerBuild(inputs: FindInputs): void {
+  setWheelOutputs(inputs.bucket, [], false, '');
+  core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? [] : inputs.targets));
+}

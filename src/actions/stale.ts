@@ -1,9 +1,0 @@
-/** What becomes of a wheel that seems to be another build's. */
-import { type Problem, WheelStoreError } from '../errors.ts';
-import { warn } from './log.ts';
-
-/** @throws WheelStoreError unless `allowStale` makes a warning of it */
-export function refuseStale(problem: Problem, allowStale: boolean): void {
-  if (!allowStale) throw new WheelStoreError(problem);
-  warn(`${problem.reason} It is stored because of allow-stale-wheel: true.`, problem.title);
-}

@@ -1,0 +1,179 @@
+/** The GitHub Actions cache as a place nearer than the bucket: one entry per wheel, by its SHA-256. */
+import { randomUUID } from 'node:crypto';
+import { constants, copyFile, link, lstat, mkdir, rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freeBytes } from '../disk/disk.ts';
+import type { CacheSettings } from '../runner/inputs.ts';
+import { say, warn } from '../runner/log.ts';
+import type { SavedWheel, WheelCache } from '../slots/download.ts';
+import type { StoredWheel } from '../slots/lookup.ts';
+import { wordsOf } from '../untrusted/foreign-text.ts';
+import { type Answer, KEPT_FILE } from './answer.ts';
+import { runCacheProcess } from './process.ts';
+
+/** The cache of one step. */
+export interface ActionsCache extends WheelCache {
+  /**
+   * Keeps the wheels that were downloaded. What cannot be kept is told and is no failure; when the signal aborts,
+   * the rest is not kept.
+   */
+  keep(saved: readonly SavedWheel[], signal: AbortSignal): Promise<void>;
+}
+
+/** GitHub takes no larger entry (`@actions/cache`, cache.ts), and keeps no more for a repository by default. */
+const MOST_BYTES = 10 * 1024 ** 3;
+/** What an archive takes besides its file: headers, and frames of what does not shrink any further. */
+const ARCHIVE_OVERHEAD = 1024 * 1024;
+
+const CACHE_FAILED = 'Actions cache failed';
+
+/** Opens the cache. Asks nothing yet. */
+export function openCache(settings: CacheSettings): ActionsCache {
+  const refused = new Set<string>();
+  let isUsable = true;
+  /** After one fault nothing more is asked in this step: each further one would cost the job a minute. */
+  const heed = ({ outcome }: Answer) => {
+    if (outcome === 'fault' || outcome === 'unavailable') isUsable = false;
+  };
+  const refuse = (wheel: StoredWheel, reason: string) => {
+    refused.add(wheel.sha256);
+    warn(
+      `What the Actions cache keeps as ${cacheKey(wheel)} is not ${wheel.name.filename} (${reason}). It was thrown away, and the wheel comes from the bucket. Delete the entry (gh cache delete ${cacheKey(wheel)}), so that the next job keeps a good one.`,
+      'Not the wheel that was kept',
+    );
+  };
+  return {
+    async restore(wheel, path, signal) {
+      if (!isUsable) return false;
+      const answer = await inFolder(settings, (folder) => restore(settings, wheel, folder, path, signal));
+      signal.throwIfAborted();
+      heed(answer);
+      if (answer.outcome === 'broken-entry') refuse(wheel, answer.reason);
+      else tellRestored(wheel, answer);
+      return answer.outcome === 'done';
+    },
+    refuse: (wheel) => refuse(wheel, 'other bytes'),
+    async keep(saved, signal) {
+      for (const one of worthKeeping(saved, refused)) {
+        if (!isUsable || signal.aborted) return;
+        const answer = await inFolder(settings, (folder) => keep(settings, one, folder, signal));
+        if (signal.aborted) return;
+        heed(answer);
+        tellKept(one.wheel, answer);
+      }
+    },
+  };
+}
+
+/** The key of a wheel's entry. */
+function cacheKey({ sha256 }: StoredWheel): string {
+  return `wheel-store-${sha256}`;
+}
+
+/** What came from the bucket, once per SHA-256; an entry that is there and was refused cannot be replaced. */
+function worthKeeping(saved: readonly SavedWheel[], refused: ReadonlySet<string>): SavedWheel[] {
+  const fresh = saved.filter(
+    ({ wheel, how }) => how === 'downloaded' && wheel.sha256 !== '' && !refused.has(wheel.sha256),
+  );
+  return [...new Map(fresh.map((one) => [one.wheel.sha256, one])).values()];
+}
+
+/** Lends a folder of its own in the job's temporary one. What is thrown becomes an answer. */
+async function inFolder({ temp }: CacheSettings, work: (folder: string) => Promise<Answer>): Promise<Answer> {
+  // `@actions/cache` puts it into a command line without quotes.
+  if (/[\s"']/.test(temp)) return { outcome: 'unavailable', reason: `${temp} holds white space or quotes` };
+  const folder = join(temp, `wheel-store-${randomUUID()}`);
+  try {
+    await mkdir(folder, { recursive: true });
+    return await work(folder);
+  } catch (error) {
+    return { outcome: 'fault', reason: wordsOf(error) };
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch(() => undefined);
+  }
+}
+
+/** The archive and the wheel in it lie in `folder` at the same time; then the wheel alone is moved to `path`. */
+async function restore(
+  settings: CacheSettings,
+  wheel: StoredWheel,
+  folder: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const lacking = await lackOfRoom(folder, 2 * wheel.size + ARCHIVE_OVERHEAD);
+  if (lacking !== undefined) return lacking;
+  const request = { operation: 'restore', key: cacheKey(wheel), folder, size: wheel.size } as const;
+  const answer = await runCacheProcess(settings, request, signal);
+  if (answer.outcome !== 'done') return answer;
+  const file = join(folder, KEPT_FILE);
+  const found = await lstat(file).catch(() => undefined);
+  if (found?.isFile() !== true) return { outcome: 'broken-entry', reason: 'no file' };
+  if (found.size !== wheel.size) return { outcome: 'broken-entry', reason: `${found.size} bytes` };
+  await move(file, path);
+  return answer;
+}
+
+/** The wheel stays where it is: the archive is made through a link, and removed when it is sent. */
+async function keep(
+  settings: CacheSettings,
+  { wheel, path }: SavedWheel,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  if (wheel.size > MOST_BYTES) return { outcome: 'declined', reason: 'GitHub keeps nothing above 10 GiB' };
+  const lacking = await lackOfRoom(folder, wheel.size + ARCHIVE_OVERHEAD);
+  if (lacking !== undefined) return lacking;
+  const file = join(folder, KEPT_FILE);
+  await link(path, file).catch(() => symlink(path, file));
+  const request = { operation: 'save', key: cacheKey(wheel), folder, size: wheel.size } as const;
+  return runCacheProcess(settings, request, signal);
+}
+
+async function lackOfRoom(folder: string, bytes: number): Promise<Answer | undefined> {
+  const free = await freeBytes(folder);
+  if (free === undefined || free >= bytes) return undefined;
+  return {
+    outcome: 'declined',
+    reason: `it would take ${bytes} bytes, and ${folder} has ${free} bytes free`,
+  };
+}
+
+/** Copies only where the two lie on different disks. */
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    try {
+      await copyFile(from, to, constants.COPYFILE_EXCL);
+    } catch (fault) {
+      await rm(to, { force: true });
+      throw fault;
+    }
+  }
+}
+
+function tellRestored(wheel: StoredWheel, { outcome, reason }: Answer): void {
+  const { filename } = wheel.name;
+  if (outcome === 'none') {
+    say(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). It comes from the bucket.`);
+  } else if (outcome === 'declined') {
+    say(`The Actions cache is not used for ${filename}: ${reason}. It comes from the bucket.`);
+  } else if (outcome === 'unavailable') {
+    say(`There is no Actions cache for this step: ${reason}. Everything comes from the bucket.`);
+  } else if (outcome === 'fault') {
+    warn(
+      `The Actions cache failed: ${reason}. It is not asked again in this step; everything comes from the bucket.`,
+      CACHE_FAILED,
+    );
+  }
+}
+
+function tellKept(wheel: StoredWheel, { outcome, reason }: Answer): void {
+  const { filename } = wheel.name;
+  if (outcome === 'done') say(`Kept ${filename} in the Actions cache as ${cacheKey(wheel)}.`);
+  else if (outcome === 'fault')
+    warn(`${filename} could not be kept in the Actions cache: ${reason}.`, CACHE_FAILED);
+  else say(`${filename} is not kept in the Actions cache: ${reason}.`);
+}

@@ -1,0 +1,142 @@
+/** The lines of the input `path`, as written: what is excluded, the home folder, variables that are not expanded. */
+import nodePath from 'node:path';
+import { WheelStoreError } from '../errors.ts';
+import { quote } from '../untrusted/quote.ts';
+import type { System } from './glob.ts';
+
+/** One line that names something. */
+export interface PathLine {
+  /** As written. */
+  readonly written: string;
+  /** Without the `!` before it. */
+  readonly text: string;
+  readonly isExcluded: boolean;
+}
+
+const MAX_LINES = 100;
+/** Linux's PATH_MAX. */
+const MAX_CHARACTERS = 4_096;
+
+/**
+ * Reads the lines of `path` as the Actions toolkit does (`@actions/glob`, "Patterns"): blank lines and those that
+ * begin with `#` say nothing, `!` excludes, a second `!` includes again.
+ *
+ * @throws WheelStoreError when there is nothing to look for, or too much
+ */
+export function readPathLines(text: string): PathLine[] {
+  const written = text
+    .split(/\r\n|\n|\r/)
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  if (written.length > MAX_LINES || written.some((line) => line.length > MAX_CHARACTERS)) {
+    throw badPath(
+      `has more than ${MAX_LINES} lines, or a line of more than ${MAX_CHARACTERS} characters`,
+      'Name folders or write wildcards, such as dist/*.whl.',
+    );
+  }
+  const lines = written.map(readLine).filter(({ text }) => text !== '');
+  if (!lines.some(({ isExcluded }) => !isExcluded)) {
+    throw badPath(
+      'names nothing to look for, only comments or what is excluded',
+      'Add a line with the file, folder or glob of the wheel, such as dist.',
+    );
+  }
+  return lines;
+}
+
+function readLine(written: string): PathLine {
+  const [, marks = '', text = ''] = /^((?:!\s*)*)(.*)$/s.exec(written) ?? [];
+  return { written, text, isExcluded: marks.replaceAll(/\s/g, '').length % 2 === 1 };
+}
+
+/**
+ * Puts the home folder in the place of a `~` that begins a path. `~user` is left as it is; see {@link namesOtherHome}.
+ *
+ * @param home - absolute; undefined when it is not known
+ * @throws WheelStoreError when the home folder is asked for and not known
+ */
+export function expandHome(path: string, home: string | undefined, system: System = nodePath): string {
+  const isHome = path === '~' || path.startsWith('~/') || path.startsWith(`~${system.sep}`);
+  if (!isHome) return path;
+  if (home === undefined) {
+    throw badPath(
+      `(${quote(path)}) begins with ~, and the home folder is not known`,
+      'Set HOME (on Windows USERPROFILE) in the env of the step, or write the folder out.',
+    );
+  }
+  return path === '~' ? home : system.join(home, path.slice(2));
+}
+
+/** Whether a path begins with another user's home folder, such as `~runner/dist`. */
+export function namesOtherHome(path: string): boolean {
+  return path.startsWith('~') && !/^~(?:[/\\]|$)/.test(path);
+}
+
+/**
+ * A variable or a command that only a shell would expand: `$NAME`, `${NAME}`, `$(command)`, `$env:NAME`, `%NAME%`, or an
+ * expression of a workflow that was left over, as in `${{ … }}` within a quoted script.
+ *
+ * @returns as it is written; undefined when there is none
+ */
+export function unexpandedIn(path: string): string | undefined {
+  const [found] =
+    /\$\{\{.*?(?:\}\}|$)|\$\{[^}]*\}?|\$\([^)]*\)?|\$env:\w+|\$[A-Za-z_]\w*|%[A-Za-z_][\w()]*%|`[^`]*`/i.exec(
+      path,
+    ) ?? [];
+  return found;
+}
+
+/** What to write for a variable that is not expanded. */
+export function insteadOf(unexpanded: string): string {
+  const [name = ''] = /[A-Za-z_]\w*/.exec(unexpanded.replace(/^\$env:/i, '')) ?? [];
+  if (/^(?:GITHUB_WORKSPACE|PWD)$/i.test(name)) {
+    return `leave ${quote(unexpanded)} out, since paths begin in the workspace`;
+  }
+  if (/^(?:HOME|USERPROFILE)$/i.test(name)) return 'write ~';
+  if (/^RUNNER_TEMP$/i.test(name)) return 'write ${{ runner.temp }}';
+  const isVariable = !/^(?:\$\{\{|\$\(|`)/.test(unexpanded);
+  return isVariable ? `write \${{ env.${name} }}` : 'write one such as ${{ runner.temp }}';
+}
+
+/** The error for a path with a variable that nothing expands. */
+export function notExpanded(path: string, unexpanded: string): WheelStoreError {
+  return badPath(
+    `(${quote(path)}) holds ${quote(unexpanded)}, and variables are not expanded in inputs`,
+    `Use an expression of the workflow: ${insteadOf(unexpanded)}.`,
+  );
+}
+
+/** The error for `~user`. */
+export function otherHome(path: string): WheelStoreError {
+  return badPath(
+    `(${quote(path)}) begins with the home folder of another user, which is not looked up`,
+    'Write ~ for your own home folder, ./~ for a name that begins with it, or the folder in full.',
+  );
+}
+
+/**
+ * Reads `path` as the one folder to put wheels into. It would be made, so what looks like a variable is refused
+ * instead of becoming a folder of that name.
+ *
+ * @param home - absolute; undefined when it is not known
+ * @returns absolute, or relative to the workspace
+ * @throws WheelStoreError
+ */
+export function readFolder(text: string, home: string | undefined, system: System = nodePath): string {
+  if (/[\r\n]/.test(text.trim())) {
+    throw badPath(
+      'has several lines',
+      'Write one folder, such as dist; fetch into several in several steps.',
+    );
+  }
+  const path = text.trim();
+  const unexpanded = unexpandedIn(path);
+  const isVariable = /(?:^|[/\\])\$|\$\{|^`|%[A-Za-z_][\w()]*%/.test(path);
+  if (unexpanded !== undefined && isVariable) throw notExpanded(path, unexpanded);
+  if (namesOtherHome(path)) throw otherHome(path);
+  return expandHome(path, home, system);
+}
+
+function badPath(is: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({ title: 'Bad input', reason: `The input 'path' ${is}.`, remedy });
+}

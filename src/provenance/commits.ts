@@ -1,0 +1,68 @@
+/** Warnings for wheels that are about to be stored, or looked for, under a commit they are not of. */
+
+import type { CommonInputs } from '../runner/inputs.ts';
+import { say, warn } from '../runner/log.ts';
+import { checkedOutCommit } from './checkout.ts';
+import { refuseStale } from './stale.ts';
+
+/** For store: the checkout that the wheel was built from should be the commit that it is stored under. */
+export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Promise<void> {
+  say(`Commit ${place.commit}.`);
+  const head = await checkedOutCommit(workspace);
+  if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
+  warn(
+    `The wheel is stored under commit ${place.commit}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what was really built, here and in find and fetch.`,
+    'Another commit is checked out',
+  );
+}
+
+/** For find: only where the commit is the run's own; who asks for another commit on purpose knows it. */
+export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInputs): Promise<void> {
+  say(`Commit ${place.commit}.`);
+  if (place.commit !== runCommit) return;
+  const head = await checkedOutCommit(workspace);
+  if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
+  warn(
+    `Looking for the wheel of commit ${place.commit}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what is built.`,
+    'Another commit is checked out',
+  );
+}
+
+/**
+ * A version made from git (setuptools-scm, versioneer: `+g1234567`) names the commit that the wheel was built from.
+ * If that is the one that is checked out, the wheel is new, and {@link warnOfOtherCommit} has said what is wrong.
+ *
+ * @throws WheelStoreError if it names another commit, unless `allowStale` only warns of it
+ */
+export async function checkVersion(
+  version: string,
+  { place: { commit }, workspace }: CommonInputs,
+  allowStale: boolean,
+): Promise<void> {
+  const named = commitNamedBy(version);
+  if (named === undefined || commit.length !== 40 || commit.startsWith(named)) return;
+  const isCheckedOut = (await checkedOutCommit(workspace))?.startsWith(named) === true;
+  refuseStale(
+    {
+      title: 'Wheel of another commit',
+      reason: `The wheel's version ${version} names commit ${named}, but it would be stored under ${commit}.`,
+      remedy:
+        "On a runner that is used again, clear the folder before the build. If the build checks out another commit than github.sha, set the input 'commit' to it. If the wheel is right, set allow-stale-wheel: true.",
+    },
+    allowStale || isCheckedOut,
+  );
+}
+
+/**
+ * The abbreviated commit in the local part of a version.
+ *
+ * @returns lower-case hex digits, at least 7; undefined when it names none
+ */
+export function commitNamedBy(version: string): string | undefined {
+  return /[+.]g([0-9a-f]{7,40})(?=[.]|$)/.exec(version.toLowerCase())?.[1];
+}
+
+/** A SHA-256 of sources (`hashFiles`) is not to be compared with a SHA-1 commit. */
+function areComparable(head: string, commit: string): boolean {
+  return head.length === commit.length;
+}

@@ -1,0 +1,87 @@
+/** The step's outputs: the same names in all three actions. */
+import * as core from '@actions/core';
+import type { Bucket, BucketSettings } from '../bucket/bucket.ts';
+import { plainUrl, presignedUrl } from '../bucket/url.ts';
+import { type CommitPlace, indexKey } from '../slots/layout.ts';
+import type { StoredWheel } from '../slots/lookup.ts';
+import { warn } from './log.ts';
+
+/** A stored wheel with the URL that readers get. */
+export interface LinkedWheel extends StoredWheel {
+  /** Presigned where the input asks for it: never print it, print {@link plainUrl}. */
+  readonly url: string;
+  /** Without a signature. */
+  readonly plainUrl: string;
+}
+
+/** Gives each wheel its URL, and masks the signature of a presigned one in this job's log. */
+export async function link(bucket: Bucket, wheels: readonly StoredWheel[]): Promise<LinkedWheel[]> {
+  const { presignSeconds } = bucket.settings;
+  const linked = await Promise.all(
+    wheels.map(async (wheel) => {
+      const plain = await plainUrl(bucket, wheel.key);
+      const url =
+        presignSeconds === undefined ? plain : await presignedUrl(bucket, wheel.key, presignSeconds);
+      return { ...wheel, url, plainUrl: plain };
+    }),
+  );
+  if (presignSeconds !== undefined && linked.length > 0) {
+    for (const { url } of linked) maskSignature(url);
+    warn(
+      `The presigned wheel-url is for the steps of this job, for ${presignSeconds} seconds: GitHub drops a job output that holds masked text, so other jobs use find or fetch instead.`,
+      'For the steps of this job only',
+    );
+  }
+  return linked;
+}
+
+function maskSignature(url: string): void {
+  const { searchParams } = new URL(url);
+  for (const name of ['X-Amz-Signature', 'X-Amz-Security-Token']) {
+    const value = searchParams.get(name);
+    if (value === null) continue;
+    core.setSecret(value);
+    core.setSecret(encodeURIComponent(value));
+  }
+}
+
+/**
+ * Sets the common outputs. The scalar ones stay empty when there is no wheel, or more than one.
+ *
+ * @param skipBuild - whether the build can be, or was, skipped
+ * @param index - URL of the commit's index page; empty when there is none
+ */
+export function setWheelOutputs(
+  settings: BucketSettings,
+  wheels: readonly LinkedWheel[],
+  skipBuild: boolean,
+  index: string,
+): void {
+  const only = wheels.length === 1 ? wheels[0] : undefined;
+  core.setOutput('skip-build', skipBuild ? 'true' : 'false');
+  core.setOutput('wheel-url', only?.url ?? '');
+  core.setOutput('wheel-name', only?.name.filename ?? '');
+  core.setOutput('wheel-key', only?.key ?? '');
+  core.setOutput('s3-uri', only === undefined ? '' : `s3://${settings.name}/${only.key}`);
+  core.setOutput('sha256', only?.sha256 ?? '');
+  core.setOutput('size', only === undefined ? '' : String(only.size));
+  core.setOutput('requirement', only === undefined ? '' : requirement(only));
+  core.setOutput('run-id', only?.run ?? '');
+  core.setOutput('run-attempt', only?.attempt ?? '');
+  core.setOutput('index-url', index);
+  core.setOutput('wheels', JSON.stringify(wheels.map(describe)));
+}
+
+/** The URL of the commit's index page; empty when it has none. */
+export async function indexUrl(bucket: Bucket, place: CommitPlace, hasIndex: boolean): Promise<string> {
+  return hasIndex ? plainUrl(bucket, indexKey(place)) : '';
+}
+
+/** The direct reference that pip and uv install and verify (PEP 508, PEP 440 "Direct references"). */
+export function requirement({ name, url, sha256 }: Pick<LinkedWheel, 'name' | 'url' | 'sha256'>): string {
+  return `${name.project} @ ${url}${sha256 === '' ? '' : `#sha256=${sha256}`}`;
+}
+
+function describe({ target, name, key, url, sha256, size, run, attempt }: LinkedWheel) {
+  return { target, name: name.filename, key, url, sha256, size, run, attempt };
+}

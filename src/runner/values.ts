@@ -1,0 +1,381 @@
+/** Reads single inputs: each has one form, and what has another is refused with a sentence that names the input. */
+import * as core from '@actions/core';
+import { WheelStoreError } from '../errors.ts';
+import { isCommit, isDecimal, isTarget } from '../slots/layout.ts';
+
+/**
+ * Reads a boolean as YAML 1.2's core schema writes it.
+ *
+ * @param fallback - what an empty input means
+ * @throws WheelStoreError for anything else, `yes` and `1` included
+ */
+export function readBoolean(name: string, fallback: boolean): boolean {
+  const text = core.getInput(name);
+  if (text === '') return fallback;
+  if (['true', 'True', 'TRUE'].includes(text)) return true;
+  if (['false', 'False', 'FALSE'].includes(text)) return false;
+  throw badInput(
+    name,
+    text,
+    'is neither true nor false',
+    'Write true or false (True, TRUE, False and FALSE do as well).',
+  );
+}
+
+/**
+ * The `target` of a store: one name, or empty for the only wheel.
+ *
+ * @throws WheelStoreError
+ */
+export function readTarget(): string {
+  const target = core.getInput('target', { trimWhitespace: false }).replace(/^ +| +$/g, '');
+  if (target !== '') checkTarget(target);
+  return target;
+}
+
+/**
+ * The `target` of a look-up: names with commas or on lines, `*` for all; empty is the wheel without a target.
+ *
+ * @throws WheelStoreError
+ */
+export function readTargets(): readonly string[] | '*' {
+  const names = core
+    .getInput('target')
+    .split(/[,\r\n]/)
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 0) return [''];
+  if (names.length === 1 && names[0] === '*') return '*';
+  names.forEach(checkTarget);
+  return [...new Set(names)];
+}
+
+function checkTarget(target: string): void {
+  if (isTarget(target)) return;
+  throw badInput(
+    'target',
+    target,
+    'is not one segment of letters, digits and . _ + -',
+    'Write it like linux-x86_64-cp312, at most 100 characters, beginning with a letter or digit.',
+  );
+}
+
+/**
+ * Which runs may have stored what is looked up, by `scope` and `run-id`.
+ *
+ * @param here - this run and attempt
+ * @returns the only run, and the only attempt of it; what is left out is not limited
+ * @throws WheelStoreError
+ */
+export function readRuns({ run, attempt }: { readonly run: string; readonly attempt: string }): {
+  readonly run?: string;
+  readonly attempt?: string;
+} {
+  const scope = readChoice('scope', ['commit', 'run', 'attempt']);
+  const id = core.getInput('run-id');
+  if (id === '') return { commit: {}, run: { run }, attempt: { run, attempt } }[scope];
+  if (!isDecimal(id)) {
+    throw badInput('run-id', id, 'is not the id of a run', 'Write the number, such as ${{ github.run_id }}.');
+  }
+  if (scope !== 'commit') {
+    throw badInput('run-id', id, `and scope: ${scope} exclude each other`, 'Set one of the two.');
+  }
+  return { run: id };
+}
+
+/**
+ * Whose wheels are used: empty is this repository's, `*` any.
+ *
+ * @param here - `GITHUB_REPOSITORY`; may be empty
+ * @returns `owner/name`; undefined for any
+ * @throws WheelStoreError
+ */
+export function readRepository(here: string): string | undefined {
+  const text = core.getInput('repository');
+  if (text === '*') return undefined;
+  if (text === '') return here || undefined;
+  if (/^[\w.-]{1,100}\/[\w.-]{1,100}$/.test(text)) return text;
+  throw badInput('repository', text, 'is neither owner/name nor *', 'Write it like org/project.');
+}
+
+/**
+ * The SHA-256 of wheels that may be used, with commas or on lines; `sha256:` may come before each.
+ *
+ * @returns lower-case hex; empty: any
+ * @throws WheelStoreError
+ */
+export function readSha256(): string[] {
+  const listed = core.getInput('sha256').split(/[,\s]+/);
+  const texts = listed.filter((text) => text !== '');
+  return texts.map((text) => {
+    const digits = text.toLowerCase().replace(/^sha256[:=]/, '');
+    if (/^[0-9a-f]{64}$/.test(digits)) return digits;
+    throw badInput('sha256', text, 'is not a SHA-256', 'Write its 64 hex digits, as in the output sha256.');
+  });
+}
+
+/**
+ * Seconds to keep looking; empty is none.
+ *
+ * @throws WheelStoreError
+ */
+export function readWait(): number {
+  const text = core.getInput('wait');
+  if (text === '') return 0;
+  if (/^[0-9]{1,6}$/.test(text)) return Number(text);
+  throw badInput(
+    'wait',
+    text,
+    'is not a number of seconds',
+    'Write seconds, such as wait: 1800, or 0 not to wait.',
+  );
+}
+
+/** Seconds; see {@link readRequestTimeout}. */
+const DEFAULT_REQUEST_TIMEOUT = 60;
+
+/**
+ * `WHEEL_STORE_REQUEST_TIMEOUT`: how long a request may take to its answer's last byte, in seconds; 60 if empty.
+ *
+ * @throws WheelStoreError that names the variable
+ */
+export function readRequestTimeout(env: NodeJS.ProcessEnv): number {
+  const text = env.WHEEL_STORE_REQUEST_TIMEOUT ?? '';
+  if (text === '') return DEFAULT_REQUEST_TIMEOUT;
+  if (/^[1-9][0-9]{0,3}$/.test(text)) return Number(text);
+  throw badVariable(
+    `WHEEL_STORE_REQUEST_TIMEOUT (${JSON.stringify(text.slice(0, 200))})`,
+    'is not a number of seconds from 1 to 9999',
+    'Write seconds, such as 120, or leave it empty for 60.',
+  );
+}
+
+/**
+ * The number of a pull request; undefined when the input is empty.
+ *
+ * @throws WheelStoreError
+ */
+export function readPullRequest(): number | undefined {
+  const text = core.getInput('pull-request');
+  if (text === '') return undefined;
+  if (/^[1-9][0-9]{0,9}$/.test(text)) return Number(text);
+  throw badInput(
+    'pull-request',
+    text,
+    'is not the number of a pull request',
+    'Write the number alone, such as pull-request: 123, or leave it empty for the one that the event is about.',
+  );
+}
+
+/**
+ * A decimal number that the runner sets.
+ *
+ * @throws WheelStoreError that names the variable
+ */
+export function readNumber(env: NodeJS.ProcessEnv, name: string): string {
+  const text = env[name] ?? '';
+  if (isDecimal(text)) return text;
+  throw new WheelStoreError({
+    title: 'Run unknown',
+    reason: `${name} is ${text === '' ? 'not set' : JSON.stringify(text)}, so there is no telling which run and attempt this is.`,
+    remedy: `GitHub's runner sets it; on another runner, set ${name} to a decimal number in the env of the job.`,
+  });
+}
+
+/**
+ * One of several words; empty is the first.
+ *
+ * @throws WheelStoreError that lists them
+ */
+export function readChoice<Choice extends string>(
+  name: string,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  const text = core.getInput(name);
+  if (text === '') return choices[0];
+  const choice = choices.find((known) => known === text);
+  if (choice !== undefined) return choice;
+  throw badInput(name, text, `is none of ${choices.join(', ')}`, `Write ${choices.join(' or ')}.`);
+}
+
+/**
+ * `force-path-style`: undefined for `auto`.
+ *
+ * @throws WheelStoreError
+ */
+export function readPathStyle(): boolean | undefined {
+  if (/^(auto)?$/.test(core.getInput('force-path-style'))) return undefined;
+  try {
+    return readBoolean('force-path-style', false);
+  } catch {
+    throw badInput(
+      'force-path-style',
+      core.getInput('force-path-style'),
+      'is none of auto, true, false',
+      'Write auto, true or false.',
+    );
+  }
+}
+
+/**
+ * Seconds for which URLs are presigned; undefined for none. SigV4 query authentication lasts seven days at most
+ * (S3 API, "Authenticating Requests: Using Query Parameters").
+ *
+ * @throws WheelStoreError
+ */
+export function readPresign(): number | undefined {
+  const text = core.getInput('presign');
+  if (text === '' || text === '0') return undefined;
+  const seconds = /^[0-9]{1,6}$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= 604_800) return seconds;
+  throw badInput(
+    'presign',
+    text,
+    'is not a number of seconds from 1 to 604800',
+    'Write seconds, such as presign: 900, or leave it empty.',
+  );
+}
+
+/** URLs of wheels begin with the URL of an input, and are pasted into commands. */
+const FOR_SHELLS = /[\s$`"'\\;&|<>{}*!^]/gu;
+
+/**
+ * An http or https URL without user name, query and fragment; undefined when the input is empty. Characters
+ * that a shell acts on are percent-encoded.
+ *
+ * @throws WheelStoreError, which does not repeat what may be secret
+ */
+export function readUrl(name: string): string | undefined {
+  const text = core.getInput(name);
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  const isPlain =
+    url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodedForShells(text);
+  // The value may hold a password or a signature: it is not repeated.
+  throw new WheelStoreError({
+    title: 'Bad input',
+    reason: `The input '${name}' is not an http or https URL without user name, query and fragment.`,
+    remedy: `Write it like ${name}: https://wheels.example.com.`,
+  });
+}
+
+function encodedForShells(url: string): string {
+  return url.replace(FOR_SHELLS, (character) =>
+    [...Buffer.from(character)]
+      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+      .join(''),
+  );
+}
+
+/**
+ * The full hash of a commit.
+ *
+ * @throws WheelStoreError for anything that could mean another commit tomorrow, and for nothing at all
+ */
+export function readCommit(): string {
+  const commit = core.getInput('commit');
+  if (isCommit(commit)) return commit;
+  throw badInput(
+    'commit',
+    commit,
+    commit === '' ? 'is empty' : 'is not a full commit hash (40 or 64 lower-case hex digits)',
+    'Give the full hash, such as ${{ github.sha }}; a branch, a tag or a short hash could mean another commit tomorrow.',
+  );
+}
+
+/**
+ * The input, AWS_REGION, AWS_DEFAULT_REGION, us-east-1: the first that is set.
+ *
+ * @throws WheelStoreError that names the input or the variable
+ */
+export function readRegion(env: NodeJS.ProcessEnv): string {
+  const input = core.getInput('region');
+  if (input !== '' && !REGION.test(input)) {
+    throw badInput('region', input, "is not a region's name", 'Write it as AWS does, such as us-west-2.');
+  }
+  if (input !== '') return input;
+  const name = ['AWS_REGION', 'AWS_DEFAULT_REGION'].find((variable) => (env[variable] ?? '') !== '');
+  const region = name === undefined ? 'us-east-1' : env[name]!;
+  if (REGION.test(region)) return region;
+  throw badVariable(
+    `${name} (${JSON.stringify(region.slice(0, 200))})`,
+    "is not a region's name",
+    "Write it as AWS does, such as us-west-2, or set the input 'region'.",
+  );
+}
+
+const REGION = /^[A-Za-z0-9-]{1,63}$/;
+
+/** Whitespace and what cannot be seen: control characters, zero-width ones, byte order marks. */
+const UNSEEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+  /[\u0000-\u0020\u007f-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/;
+const QUOTED = /^["'`]|["'`]$/;
+
+/**
+ * Refuses keys that were pasted with more than themselves, which sign wrongly or cannot be sent at all. Access key
+ * and token travel in headers, of printable ASCII; a secret may hold what its owner chose, but nothing unseen.
+ *
+ * @throws WheelStoreError that names the variable and never shows its value
+ */
+export function checkKeys(env: NodeJS.ProcessEnv): void {
+  for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) {
+    const fault = faultOfKey(env[name] ?? '', name === 'AWS_SECRET_ACCESS_KEY');
+    if (fault === undefined) continue;
+    throw badVariable(
+      name,
+      fault,
+      'Store the secret again without it (GitHub keeps a line break at the end of what is pasted).',
+    );
+  }
+}
+
+function faultOfKey(value: string, isSecret: boolean): string | undefined {
+  if (/[\r\n]/.test(value)) return 'holds a line break';
+  if (UNSEEN.test(value)) return 'holds a blank or a control character';
+  if (QUOTED.test(value)) return 'has quotes around it';
+  if (!isSecret && !/^[!-~]*$/.test(value)) return 'holds a character that is not ASCII';
+  return undefined;
+}
+
+/**
+ * The error for a variable of the environment that cannot be used.
+ *
+ * @param name - its name, followed by its value only where that cannot be secret
+ * @param is - what is wrong, to go after the name
+ */
+export function badVariable(name: string, is: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({ title: 'Bad variable', reason: `The variable ${name} ${is}.`, remedy });
+}
+
+/**
+ * The bucket's name alone.
+ *
+ * @throws WheelStoreError
+ */
+export function readBucketName(): string {
+  const name = core.getInput('bucket');
+  if (name === '')
+    throw badInput('bucket', name, 'is required', "Set it to the bucket's name, such as bucket: my-wheels.");
+  // S3 user guide, "General purpose bucket naming rules", with the upper case and `_` of old and foreign ones.
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(name)) {
+    throw badInput(
+      'bucket',
+      name,
+      "is no bucket's name",
+      'Write the name alone, such as my-wheels; folders go into prefix.',
+    );
+  }
+  return name;
+}
+
+/**
+ * The error for an input that cannot be used; its value is shown, cut when it is long.
+ *
+ * @param is - what is wrong, to go after the input's name and value
+ */
+export function badInput(name: string, value: string, is: string, remedy: string): WheelStoreError {
+  const shown = value === '' ? '' : ` (${JSON.stringify(value.slice(0, 200))})`;
+  return new WheelStoreError({ title: 'Bad input', reason: `The input '${name}'${shown} ${is}.`, remedy });
+}

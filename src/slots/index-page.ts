@@ -1,0 +1,155 @@
+/** The commit's index page: for people to read, for pip and uv to install from. Values in, text out. */
+
+import { escapeUnseen } from '../untrusted/quote.ts';
+import type { WheelName } from '../wheel/filename.ts';
+import { type CommitPlace, commitFolder } from './layout.ts';
+
+/** A wheel as the page lists it. */
+export interface ListedOnPage {
+  readonly key: string;
+  readonly name: WheelName;
+  readonly target: string;
+  readonly run: string;
+  readonly attempt: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Lower-case hex; may be empty. */
+  readonly sha256: string;
+  readonly requiresPython: string | undefined;
+}
+
+/** What a page is made from. */
+export interface IndexPage {
+  readonly place: CommitPlace;
+  readonly wheels: readonly ListedOnPage[];
+  /** Where the page itself is served. */
+  readonly url: string;
+  /** A project's own page lies one folder deeper than the commit's. */
+  readonly project: string | undefined;
+  /** `https://github.com/owner/name`; empty where the runs cannot be linked. */
+  readonly repositoryUrl: string;
+}
+
+/**
+ * Renders the page (simple repository API, HTML: PEP 503, with hash fragments and `data-requires-python` of PEP
+ * 503 and `pypi:repository-version` of PEP 629). The same wheels make the same page.
+ */
+export function renderIndexPage(page: IndexPage): string {
+  const wheels = page.wheels.toSorted(byProjectThenTarget);
+  const projects = [...new Set(wheels.map(({ name }) => name.project))];
+  const title = `Wheels of ${page.project ?? (projects.join(', ') || 'this commit')}`;
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="pypi:repository-version" content="1.0">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<main>
+<h1>${escapeHtml(title)}</h1>
+<p>Commit <code>${escapeHtml(page.place.commit)}</code></p>
+<pre><code>${projects.map((project) => commands(project, page.url)).join('\n')}</code></pre>
+<table>
+<thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Built by</th></tr></thead>
+<tbody>
+${wheels.map((wheel) => row(wheel, page)).join('\n')}
+</tbody>
+</table>
+</main>
+</body>
+</html>
+`;
+}
+
+/**
+ * The links that a page has to the wheels, so that two pages can be compared by what pip sees.
+ *
+ * @returns the `href` values of wheels, sorted, each as it stands in the text
+ */
+export function linksOf(html: string): string[] {
+  return [...html.matchAll(/<a href="([^"]*)"/g)]
+    .map(([, href]) => href!)
+    .filter((href) => /\.whl(?:#|$)/.test(href))
+    .sort();
+}
+
+function byProjectThenTarget(a: ListedOnPage, b: ListedOnPage): number {
+  return compare(a.name.project, b.name.project) || compare(a.target, b.target) || compare(a.key, b.key);
+}
+
+/** By code unit: the order must not depend on the machine's language. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function commands(project: string, url: string): string {
+  const rest = `install --find-links "${url}" ${project}`;
+  return escapeHtml(`pip ${rest}\nuv pip ${rest}`);
+}
+
+function row(wheel: ListedOnPage, page: IndexPage): string {
+  const { name, target, requiresPython, sha256 } = wheel;
+  const requires =
+    requiresPython === undefined ? '' : ` data-requires-python="${escapeHtml(requiresPython)}"`;
+  const digest = sha256 === '' ? '' : `<br><small><code>sha256=${escapeHtml(sha256)}</code></small>`;
+  return [
+    `<tr><td><strong>${escapeHtml(`${name.project} ${name.version}`)}</strong><br>`,
+    `<a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
+    `<td>${escapeHtml(target)}</td>`,
+    `<td>${tags(name)}</td>`,
+    `<td class="size">${size(wheel.size)}</td>`,
+    `<td>${builtBy(wheel, page)}</td></tr>`,
+  ].join('');
+}
+
+/** Relative, so that the page works at S3's own URL and behind any CDN alike. */
+function hrefOf({ key, sha256 }: ListedOnPage, { place, project }: IndexPage): string {
+  const path = key.slice(commitFolder(place).length).split('/').map(encodeURIComponent).join('/');
+  return `${project === undefined ? '' : '../'}${path}${sha256 === '' ? '' : `#sha256=${sha256}`}`;
+}
+
+function tags({ tags }: WheelName): string {
+  const shown = tags.slice(0, 3).map((tag) => `<code>${escapeHtml(tag)}</code>`);
+  return `${shown.join('<br>')}${tags.length > shown.length ? `<br>and ${tags.length - shown.length} more` : ''}`;
+}
+
+function size(bytes: number): string {
+  return bytes < 1_000_000
+    ? `${(bytes / 1000).toFixed(1)}&nbsp;kB`
+    : `${(bytes / 1_000_000).toFixed(1)}&nbsp;MB`;
+}
+
+function builtBy({ run, attempt }: ListedOnPage, { repositoryUrl }: IndexPage): string {
+  if (run === '') return 'not noted';
+  const text = `run ${run}, attempt ${attempt}`;
+  return repositoryUrl === ''
+    ? text
+    : `<a href="${escapeHtml(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`)}">${text}</a>`;
+}
+
+/** For text and for attributes in double quotes (HTML standard, "Escaping a string"). */
+function escapeHtml(text: string): string {
+  return escapeUnseen(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+const STYLE = `
+:root{color-scheme:light dark;--text:#1f2328;--quiet:#59636e;--line:#d1d9e0;--back:#fff;--block:#f6f8fa;--link:#0969da}
+@media (prefers-color-scheme:dark){:root{--text:#f0f6fc;--quiet:#9198a1;--line:#3d444d;--back:#0d1117;--block:#151b23;--link:#4493f8}}
+body{margin:0;background:var(--back);color:var(--text);font:16px/1.5 system-ui,sans-serif}
+main{max-width:72rem;margin:0 auto;padding:2rem 1rem}
+h1{font-size:1.5rem;margin:0 0 .25rem}
+p{margin:0 0 1rem;color:var(--quiet);overflow-wrap:anywhere}
+a{color:var(--link)}
+code{font:.85em ui-monospace,monospace}
+pre{background:var(--block);border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere}
+table{border-collapse:collapse;width:100%;display:block;overflow-x:auto}
+th,td{text-align:left;vertical-align:top;padding:.5rem .75rem;border-bottom:1px solid var(--line)}
+th{color:var(--quiet);font-weight:600}
+td:first-child{overflow-wrap:anywhere;min-width:29rem}
+small{color:var(--quiet);font-size:.7em}
+.size{white-space:nowrap}
+`;

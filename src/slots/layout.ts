@@ -1,0 +1,143 @@
+/**
+ * The one place that builds and reads keys. Values in, values out: nothing here knows S3 or GitHub.
+ *
+ *     {prefix}/{commit}/{run}_{attempt}/{wheel}            a slot without a target
+ *     {prefix}/{commit}/{run}_{attempt}/{target}/{wheel}   a slot with a target
+ *     {prefix}/{commit}/{wheel}                            the old flat layout: read, never written
+ *     {prefix}/{commit}/index.html                         the commit's index page
+ *     {prefix}/{commit}/{project}/index.html               the same, for one project
+ */
+import { WheelStoreError } from '../errors.ts';
+import { quote } from '../untrusted/quote.ts';
+import { readWheelFilename, type WheelName, wheelNameFault } from '../wheel/filename.ts';
+
+/** Where all wheels of one commit are kept. */
+export interface CommitPlace {
+  /** Normalised by {@link normalisePrefix}: no slash at either end; may be empty. */
+  readonly prefix: string;
+  /** 40 or 64 lower-case hex digits. */
+  readonly commit: string;
+}
+
+/** One place for one wheel. */
+export interface Slot extends CommitPlace {
+  /** `GITHUB_RUN_ID`, decimal. */
+  readonly run: string;
+  /** `GITHUB_RUN_ATTEMPT`, decimal. */
+  readonly attempt: string;
+  /** Which of a matrix's wheels; empty: the only one. */
+  readonly target: string;
+}
+
+/** What a key says about the wheel it holds. */
+export interface PlacedWheel {
+  readonly key: string;
+  readonly name: WheelName;
+  readonly target: string;
+  /** Empty in the old flat layout, which knows no runs. */
+  readonly run: string;
+  /** Empty in the old flat layout. */
+  readonly attempt: string;
+}
+
+const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+const TARGET = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
+const DECIMAL = /^(?:0|[1-9][0-9]{0,18})$/;
+const RUN_AND_ATTEMPT = /^([0-9]+)_([0-9]+)$/;
+/** GitHub's ids are signed 64-bit integers. A larger one in a key would stay a commit's newest for ever. */
+const MAX_ID = 2n ** 63n - 1n;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+const NOT_IN_A_KEY = /[\u0000-\u001f\u007f\\]/;
+
+/** Whether `text` is a full commit hash, SHA-1 or SHA-256, as git prints it. */
+export function isCommit(text: string): boolean {
+  return COMMIT.test(text);
+}
+
+/** Whether `text` may name a target: one key segment that needs no encoding beyond `+`. */
+export function isTarget(text: string): boolean {
+  return TARGET.test(text);
+}
+
+/** Whether `text` is a run id or attempt as GitHub writes it: decimal, no leading zeros, below 2^63. */
+export function isDecimal(text: string): boolean {
+  return DECIMAL.test(text) && BigInt(text) <= MAX_ID;
+}
+
+/**
+ * Takes surplus slashes out of a prefix: `/builds//x/` is `builds/x`, `/` is no prefix at all.
+ *
+ * @throws WheelStoreError for `.` and `..` segments, control characters and backslashes, which would make
+ *   keys that a URL cannot carry.
+ */
+export function normalisePrefix(text: string): string {
+  const segments = text.split('/').filter((segment) => segment !== '');
+  if (NOT_IN_A_KEY.test(text) || segments.some((segment) => segment === '.' || segment === '..')) {
+    throw new WheelStoreError({
+      title: 'Bad prefix',
+      reason: `The input 'prefix' is ${JSON.stringify(text)}, which holds a '.' or '..' segment, a backslash or a control character.`,
+      remedy: "Use plain segments such as 'builds' or 'team/builds', or leave it empty.",
+    });
+  }
+  return segments.join('/');
+}
+
+/** The key prefix below which everything of one commit lies; it ends in a slash. */
+export function commitFolder({ prefix, commit }: CommitPlace): string {
+  return prefix === '' ? `${commit}/` : `${prefix}/${commit}/`;
+}
+
+/** The key prefix of a slot; it ends in a slash. */
+export function slotFolder(slot: Slot): string {
+  const run = `${commitFolder(slot)}${slot.run}_${slot.attempt}/`;
+  return slot.target === '' ? run : `${run}${slot.target}/`;
+}
+
+/** The key of the wheel in its slot; the filename stays as it is, a raw `+` included. */
+export function wheelKey(slot: Slot, filename: string): string {
+  return `${slotFolder(slot)}${filename}`;
+}
+
+/**
+ * The key of the commit's index page, or of the page for one project (PEP 503: `/{project}/`).
+ *
+ * @param project - normalised
+ */
+export function indexKey(place: CommitPlace, project?: string): string {
+  return `${commitFolder(place)}${project === undefined ? '' : `${project}/`}index.html`;
+}
+
+/**
+ * Reads a key below {@link commitFolder}.
+ *
+ * @returns undefined for everything that is no wheel of this layout: index pages, foreign files, filenames
+ *   that are no wheel's, runs with leading zeros or an id beyond 2^63.
+ */
+export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | undefined {
+  const folder = commitFolder(place);
+  if (!key.startsWith(folder)) return undefined;
+  const segments = key.slice(folder.length).split('/');
+  const name = segments.length <= 3 ? readWheelFilename(segments.at(-1)!) : undefined;
+  if (name === undefined) return undefined;
+  if (segments.length === 1) return { key, name, target: '', run: '', attempt: '' };
+  const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
+  const target = segments.length === 3 ? segments[1]! : '';
+  if (run === undefined || attempt === undefined || !isDecimal(run) || !isDecimal(attempt)) return undefined;
+  if (segments.length === 3 && !isTarget(target)) return undefined;
+  return { key, name, target, run, attempt };
+}
+
+/**
+ * Why a key that looks like a wheel's is not read as one, as the end of a sentence; undefined for a wheel's key, and for
+ * what nobody takes for one.
+ */
+export function wheelKeyFault(place: CommitPlace, key: string): string | undefined {
+  const segments = key.slice(commitFolder(place).length).split('/');
+  const fault = segments.length <= 3 ? wheelNameFault(segments.at(-1)!) : undefined;
+  if (fault !== undefined) return `its name is not a wheel filename, because ${fault}`;
+  const isWheel = segments.length === 2 || segments.length === 3;
+  if (!isWheel || readWheelFilename(segments.at(-1)!) === undefined) return undefined;
+  const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
+  if (run === undefined || attempt === undefined || (isDecimal(run) && isDecimal(attempt))) return undefined;
+  return `${quote(segments[0]!)} is not a run id and attempt of GitHub's`;
+}

@@ -1,0 +1,421 @@
+/** Puts a wheel into its slot so that the slot never holds two, whoever else is at it. */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bucket } from '../bucket/bucket.ts';
+import { afterGrace, untilCleanedUp } from '../bucket/deadline.ts';
+import { refusesCondition, statusOf } from '../bucket/failures.ts';
+import { placeOf } from '../bucket/names.ts';
+import {
+  deleteObject,
+  hashObject,
+  headObject,
+  type ListedObject,
+  listObjects,
+  type ObjectHead,
+  putEmptyObject,
+} from '../bucket/objects.ts';
+import { type Outcome, putFile, type Upload } from '../bucket/upload.ts';
+import type { OpenWheel } from '../disk/open-wheel.ts';
+import { WheelStoreError } from '../errors.ts';
+import { firstOf } from '../untrusted/quote.ts';
+import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
+import { type StoredWheel, withHead } from './lookup.ts';
+
+/** What is to be put where. */
+export interface Placement {
+  readonly slot: Slot;
+  readonly wheel: OpenWheel;
+  /** Object metadata besides the SHA-256. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly warn: (text: string, title: string) => void;
+  /** Told the bytes sent so far, first none. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+/** A wheel that is in its slot, and whether this call put it there or found it there with the same bytes. */
+export interface Placed {
+  readonly wheel: StoredWheel;
+  readonly how: 'put' | 'was-there';
+}
+
+/** One year; what is stored at a key never changes. */
+const CACHE_CONTROL = 'public, max-age=31536000, immutable';
+/** Metadata that names the put which made an object, so that a step takes away its own and nobody else's. */
+const PUT_ID = 'put-id';
+/** Empty objects beside a wheel: a step that puts or relies on these bytes, and a step that is removing them. */
+const MARK = /\/\.([0-9a-f]{64})\.[0-9a-f-]{36}\.(claim|removing)$/;
+/** Each round ends because another step's wheel came or went in between. */
+const MAX_ROUNDS = 4;
+const POLL_MS = 200;
+/** A step that is being cancelled has ten seconds to clean up ("Canceling a workflow run"). */
+const MAX_REMOVAL_POLLS = 60;
+/** The step that put the wheel is about to end, unless its line hangs. */
+const MAX_OWNER_POLLS = 10;
+/** Wheels that one error names. */
+const MAX_NAMED = 5;
+
+/**
+ * Looks, puts, looks again.
+ *
+ * @throws WheelStoreError when the slot holds another wheel or other bytes, before or after the put; what this
+ *   call put is then taken away again
+ */
+export async function placeInSlot(bucket: Bucket, placement: Placement): Promise<Placed> {
+  const putId = randomUUID();
+  const cleanUp = untilCleanedUp(placement.signal);
+  const own: OwnPut = { putId, cleanUp, announcement: announcementOf(bucket, placement, putId, cleanUp) };
+  let placed: Found | undefined;
+  try {
+    // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
+    // store first says what it is about to put: of two that differ, at least one sees the other.
+    if (bucket.customEndpoint !== undefined) await own.announcement.put();
+    placed = await lookPutLook(bucket, placement, own);
+    return { wheel: placed.wheel, how: placed.how };
+  } finally {
+    if (placed?.isRemovable !== true) await own.announcement.withdraw();
+  }
+}
+
+/** What this call may put, and take away again. */
+interface OwnPut {
+  readonly putId: string;
+  readonly announcement: Announcement;
+  /** Ends a clean-up in time. */
+  readonly cleanUp: AbortSignal;
+}
+
+/** Our bytes in the slot. */
+interface Found extends Placed {
+  /** Whether another step may still remove them, so that our announcement must stay: see {@link removeOwn}. */
+  readonly isRemovable: boolean;
+}
+
+/** The empty object by which a step tells others what it is about to put, or relies on. */
+interface Announcement {
+  readonly key: string;
+  isThere(): boolean;
+  put(): Promise<void>;
+  withdraw(): Promise<void>;
+}
+
+function announcementOf(
+  bucket: Bucket,
+  placement: Placement,
+  putId: string,
+  cleanUp: AbortSignal,
+): Announcement {
+  const { slot, wheel, signal } = placement;
+  const key = markOf(placement, putId, 'claim');
+  let isThere = false;
+  return {
+    key,
+    isThere: () => isThere,
+    async put() {
+      try {
+        await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), afterGrace(signal));
+        isThere = true;
+      } catch (error) {
+        // Cut off, its outcome is unknown.
+        isThere = signal.aborted;
+        throw error;
+      }
+    },
+    async withdraw() {
+      if (isThere) await removeMark(bucket, key, placement, cleanUp);
+    },
+  };
+}
+
+/** The key of an empty object by which the step with this put's id tells others what it does. */
+function markOf({ slot, wheel }: Placement, putId: string, kind: 'claim' | 'removing'): string {
+  return `${slotFolder(slot)}.${wheel.sha256}.${putId}.${kind}`;
+}
+
+async function lookPutLook(bucket: Bucket, placement: Placement, own: OwnPut): Promise<Found> {
+  for (let round = 1; round <= MAX_ROUNDS; round += 1) {
+    const there = await findOurBytes(bucket, placement, own);
+    if (there !== undefined) return there;
+    placement.signal.throwIfAborted();
+    try {
+      const outcome = await putOnce(bucket, placement, own.putId);
+      // From here on the wheel is stored, and a cancelled job may as well say so; before, it must not stay.
+      placement.signal.throwIfAborted();
+      const placed = await confirm(bucket, placement, own.putId, outcome);
+      if (placed !== undefined) return { ...placed, isRemovable: false };
+    } catch (error) {
+      if (placement.signal.aborted || mayHaveStored(error)) await removeOwn(bucket, placement, own);
+      throw error;
+    }
+  }
+  throw vanished(bucket, placement);
+}
+
+/**
+ * Looks for an object with our bytes. Another step's may be removed by that step when it is cancelled, so before
+ * we rely on it, that step must be able to see our announcement, and must not be removing the object already.
+ *
+ * @returns undefined if the slot is free
+ * @throws WheelStoreError when it holds something else, or another step announces other bytes
+ */
+async function findOurBytes(
+  bucket: Bucket,
+  placement: Placement,
+  { putId, announcement }: OwnPut,
+): Promise<Found | undefined> {
+  const { signal } = placement;
+  for (let polls = 0; polls <= MAX_REMOVAL_POLLS; polls += 1) {
+    // Whether the announcement was there before this look is what counts.
+    const isAnnounced = announcement.isThere();
+    const { ours, rivals, allies, removals } = await look(bucket, placement, signal);
+    if (ours === undefined) {
+      if (rivals[0] !== undefined) throw slotClaimed(bucket, placement, rivals[0]);
+      return undefined;
+    }
+    const head = await headObject(bucket, ours.key, signal);
+    if (head === undefined) continue;
+    const wheel = await sameBytes(bucket, placement, head);
+    const owner = head.metadata[PUT_ID];
+    if (owner === putId) return { wheel, how: 'put', isRemovable: false };
+    if (!isAnnounced) {
+      await announcement.put();
+      continue;
+    }
+    // With a custom endpoint a step's announcement goes when the step ends; on AWS there is none to tell.
+    const isOwnerAtWork = allies.some(({ key }) => key === markOf(placement, owner ?? '', 'claim'));
+    if (removals.length === 0 && !(isOwnerAtWork && polls < MAX_OWNER_POLLS)) {
+      const isEnded = owner === undefined || (bucket.customEndpoint !== undefined && !isOwnerAtWork);
+      return { wheel, how: 'was-there', isRemovable: !isEnded };
+    }
+    await delay(POLL_MS, undefined, { signal });
+  }
+  throw vanished(bucket, placement);
+}
+
+/** What a slot holds, as a step that stores into it sees it. */
+interface SlotView {
+  /** Our key, if it is taken. */
+  readonly ours?: ListedObject;
+  /** Announcements of other bytes, of our bytes, and of the removal of our bytes. */
+  readonly rivals: readonly ListedObject[];
+  readonly allies: readonly ListedObject[];
+  readonly removals: readonly ListedObject[];
+}
+
+/**
+ * Lists the slot.
+ *
+ * @throws WheelStoreError when another wheel is there
+ */
+async function look(bucket: Bucket, placement: Placement, signal: AbortSignal): Promise<SlotView> {
+  const { slot, wheel } = placement;
+  const objects = await listSlot(bucket, slot, signal);
+  const key = wheelKey(slot, wheel.filename);
+  const others = objects.filter(
+    (object) => object.key !== key && object.size > 0 && readWheelKey(slot, object.key) !== undefined,
+  );
+  if (others.length > 0) throw slotTaken(bucket, placement, others);
+  const ours = objects.find((object) => object.key === key);
+  const isOurs = (sha256: string) => sha256 === wheel.sha256;
+  return {
+    ...(ours === undefined ? {} : { ours }),
+    rivals: objects.filter((object) => isMark(object, 'claim', (sha256) => !isOurs(sha256))),
+    allies: objects.filter((object) => isMark(object, 'claim', isOurs)),
+    removals: objects.filter((object) => isMark(object, 'removing', isOurs)),
+  };
+}
+
+/** The wheels and marks of a slot. */
+function listSlot(bucket: Bucket, slot: Slot, signal: AbortSignal): Promise<ListedObject[]> {
+  const keep = (key: string) => MARK.test(key) || readWheelKey(slot, key) !== undefined;
+  return listObjects(bucket, slotFolder(slot), { directly: true, keep, signal });
+}
+
+function isMark({ key }: ListedObject, kind: string, isMeant: (sha256: string) => boolean): boolean {
+  const [, sha256, marked] = MARK.exec(key) ?? [];
+  return sha256 !== undefined && marked === kind && isMeant(sha256);
+}
+
+async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<Outcome> {
+  const { slot, wheel, metadata, signal, warn, onProgress } = placement;
+  const upload: Upload = {
+    key: wheelKey(slot, wheel.filename),
+    file: wheel.file,
+    size: wheel.size,
+    contentType: 'application/zip',
+    cacheControl: CACHE_CONTROL,
+    metadata: { ...metadata, sha256: wheel.sha256, [PUT_ID]: putId },
+    onlyIfAbsent: true,
+    confirmUnchanged: () => wheel.confirmUnchanged(),
+    signal,
+    warn,
+    ...(onProgress === undefined ? {} : { onProgress }),
+  };
+  try {
+    return await putFile(bucket, upload);
+  } catch (error) {
+    if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
+    if ((await look(bucket, placement, signal)).ours !== undefined) return { created: false };
+    const outcome = await putFile(bucket, { ...upload, onlyIfAbsent: false });
+    // Only now it shows that nothing but the condition was refused.
+    warn(
+      `${placeOf(bucket).replace(/^the/, 'The')} has no conditional writes (If-None-Match), so the slot is looked at before and after the upload instead.`,
+      'No conditional writes',
+    );
+    return outcome;
+  }
+}
+
+/**
+ * The second look: what is in the slot now must be our bytes, and nothing else.
+ *
+ * @returns undefined if it was another step that put them, or if they are gone
+ */
+async function confirm(
+  bucket: Bucket,
+  placement: Placement,
+  putId: string,
+  outcome: Outcome,
+): Promise<Placed | undefined> {
+  const signal = afterGrace(placement.signal);
+  const { ours: found } = await look(bucket, placement, signal);
+  if (found === undefined) {
+    if (outcome.created) throw vanished(bucket, placement);
+    return undefined;
+  }
+  if (outcome.created && outcome.etag !== '' && outcome.etag === found.etag) {
+    return { wheel: describe(placement, found), how: 'put' };
+  }
+  const head = await headObject(bucket, found.key, signal);
+  if (head === undefined) return undefined;
+  const wheel = await sameBytes(bucket, placement, head);
+  return head.metadata[PUT_ID] === putId ? { wheel, how: 'put' } : undefined;
+}
+
+/** @throws WheelStoreError when the object's bytes are not the wheel's */
+async function sameBytes(bucket: Bucket, placement: Placement, head: ObjectHead): Promise<StoredWheel> {
+  const { wheel } = placement;
+  const stored = withHead(readWheelKey(placement.slot, head.key)!, head);
+  const sha256 =
+    stored.sha256 === '' && head.size === wheel.size
+      ? await hashObject(bucket, head, placement.signal)
+      : stored.sha256;
+  if (head.size !== wheel.size || sha256 !== wheel.sha256) throw otherBytes(bucket, placement, head, sha256);
+  return { ...stored, sha256 };
+}
+
+function describe({ slot, wheel, metadata }: Placement, { key, etag }: ListedObject): StoredWheel {
+  return {
+    ...readWheelKey(slot, key)!,
+    size: wheel.size,
+    etag,
+    sha256: wheel.sha256,
+    requiresPython: metadata['requires-python'],
+  };
+}
+
+/** Whether the store may hold our object although we were told of a failure. */
+function mayHaveStored(error: unknown): boolean {
+  const status = statusOf(error);
+  if (error instanceof WheelStoreError && error.cause === undefined) return error.title === SLOT_TAKEN;
+  return status === undefined || status >= 500;
+}
+
+/**
+ * Removes what this step put, unless another step announces the same bytes: it may have reported them as stored.
+ * That step announces before it looks for removals, and we say that we remove before we look for announcements,
+ * so at least one of the two sees the other.
+ */
+async function removeOwn(
+  bucket: Bucket,
+  placement: Placement,
+  { putId, announcement, cleanUp }: OwnPut,
+): Promise<void> {
+  const { slot, wheel, warn } = placement;
+  const key = wheelKey(slot, wheel.filename);
+  try {
+    const head = await headObject(bucket, key, cleanUp);
+    if (head?.metadata[PUT_ID] !== putId) return;
+    const removing = markOf(placement, putId, 'removing');
+    await putEmptyObject(bucket, removing, key, cleanUp);
+    const objects = await listSlot(bucket, slot, cleanUp);
+    const isOurs = (sha256: string) => sha256 === wheel.sha256;
+    const isNeeded = objects.some(
+      (object) => object.key !== announcement.key && isMark(object, 'claim', isOurs),
+    );
+    if (!isNeeded) await deleteObject(bucket, key, cleanUp);
+    await removeMark(bucket, removing, placement, cleanUp);
+  } catch (error) {
+    warn(
+      `What this step put at ${key} could not be taken away again. ${(error as Error).message}`,
+      'Wheel left in the store',
+    );
+  }
+}
+
+async function removeMark(
+  bucket: Bucket,
+  key: string,
+  { warn }: Placement,
+  cleanUp: AbortSignal,
+): Promise<void> {
+  try {
+    await deleteObject(bucket, key, cleanUp);
+  } catch (error) {
+    warn(
+      `The empty object ${key}, a mark for other steps, could not be removed. ${(error as Error).message}`,
+      'Empty object left in the store',
+    );
+  }
+}
+
+const SLOT_TAKEN = 'Slot taken';
+const SET_TARGET =
+  "Give each job of the matrix its own 'target', such as target: linux-x86_64-cp312; a slot never holds two wheels.";
+
+function slotTaken(
+  bucket: Bucket,
+  { slot, wheel }: Placement,
+  others: readonly ListedObject[],
+): WheelStoreError {
+  const names = others.map(({ key }) => key.slice(slotFolder(slot).length));
+  return new WheelStoreError({
+    title: SLOT_TAKEN,
+    reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (s3://${bucket.settings.name}/${slotFolder(slot)}).`,
+    remedy: SET_TARGET,
+  });
+}
+
+function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, rival: ListedObject): WheelStoreError {
+  return new WheelStoreError({
+    title: SLOT_TAKEN,
+    reason: `${wheel.filename} was not stored: another job is storing other bytes into the same slot (s3://${bucket.settings.name}/${slotFolder(slot)}), as the empty object ${rival.key} says.`,
+    remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
+  });
+}
+
+function otherBytes(
+  bucket: Bucket,
+  { wheel }: Placement,
+  { key, size }: ObjectHead,
+  sha256: string,
+): WheelStoreError {
+  const stored =
+    size === 0
+      ? 'an empty object'
+      : `other bytes (${size} bytes${sha256 === '' ? '' : `, SHA-256 ${sha256}`})`;
+  return new WheelStoreError({
+    title: 'Other bytes under the same name',
+    reason: `s3://${bucket.settings.name}/${key} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,
+    remedy: `The stored object was left as it is. ${SET_TARGET}`,
+  });
+}
+
+function vanished(bucket: Bucket, { slot, wheel }: Placement): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Wheel vanished from its slot',
+    reason: `s3://${bucket.settings.name}/${wheelKey(slot, wheel.filename)} was there a moment ago and is not any more.`,
+    remedy:
+      'Find out what deletes objects below this prefix (a life-cycle rule, another job), then run the job again.',
+  });
+}

@@ -1,0 +1,160 @@
+/** Writes the commit's index pages so that no link is lost, however many jobs of a matrix write at once. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bucket } from '../bucket/bucket.ts';
+import { isAbsent, refusesCondition, statusOf } from '../bucket/failures.ts';
+import { getText, type PutCondition, putText, type StoredText } from '../bucket/text.ts';
+import { plainUrl } from '../bucket/url.ts';
+import { WheelStoreError } from '../errors.ts';
+import { linksOf, renderIndexPage } from './index-page.ts';
+import { type CommitPlace, indexKey } from './layout.ts';
+import { listCommit, type StoredWheel } from './lookup.ts';
+import type { Trust } from './trust.ts';
+
+/** Which pages, and what they say of their origin. */
+export interface Publication {
+  readonly place: CommitPlace;
+  /** `owner/name`; empty outside GitHub. */
+  readonly repository: string;
+  readonly serverUrl: string;
+}
+
+const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
+/** Each round one of the writers that are at it gets through; 32 of them at once need far fewer. */
+const MOST_ROUNDS = 60;
+const LONGEST_PAUSE_MS = 2_000;
+
+/**
+ * Updates the commit's page and the page of the project of the wheel that was just stored: read the pages,
+ * list, render, put each page that lacks a link if nobody else did meanwhile; and again, until the pages show
+ * what is stored. They are read before the listing, so whoever put one since then listed later than we did.
+ *
+ * @param stored - the wheel that this step stored; what is known of it needs no request
+ * @throws WheelStoreError when the store refuses
+ */
+export async function publishIndex(
+  bucket: Bucket,
+  publication: Publication,
+  stored: StoredWheel,
+  signal: AbortSignal,
+): Promise<void> {
+  const heads = new Map([[stored.key, stored]]);
+  const projects = [undefined, stored.name.project];
+  const put = new Set<string>();
+  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+    signal.throwIfAborted();
+    const pages = await comparePages(bucket, publication, projects, heads, signal);
+    const outdated = pages.filter((page) => isOutdated(page, put.has(page.key)));
+    if (outdated.length === 0) return;
+    const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
+    for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
+    const areWritten = written.every((isWritten) => isWritten);
+    // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
+    if (areWritten && bucket.customEndpoint === undefined) return;
+    const pause = areWritten ? 0 : Math.random() * Math.min(50 * 2 ** round, LONGEST_PAUSE_MS);
+    await delay(pause, undefined, { signal });
+  }
+  throw new WheelStoreError({
+    title: 'Index page contended',
+    reason: `s3://${bucket.settings.name}/${indexKey(publication.place)} was changed by others in each of ${MOST_ROUNDS} rounds.`,
+    remedy: 'The next store of this commit updates it; or find out what else writes that object.',
+  });
+}
+
+/** A page as it should be, and what was read of it. */
+interface ComparedPage {
+  readonly key: string;
+  readonly html: string;
+  readonly before: StoredText | undefined;
+}
+
+async function comparePages(
+  bucket: Bucket,
+  publication: Publication,
+  projects: readonly (string | undefined)[],
+  heads: Map<string, StoredWheel>,
+  signal: AbortSignal,
+): Promise<ComparedPage[]> {
+  const keys = projects.map((project) => indexKey(publication.place, project));
+  const before = await Promise.all(keys.map((key) => getText(bucket, key, signal)));
+  const htmls = await render(bucket, publication, projects, heads, signal);
+  return keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
+}
+
+/**
+ * Whether a page is to be put: always if its links are others than they should be, so that none is lost. Anything
+ * else that differs is put right once per step: jobs with other versions or inputs of this action, which render
+ * the same links in another page, would otherwise do that to each other until they give up.
+ *
+ * @param isPut - whether this step has put the page already
+ */
+function isOutdated({ html, before }: ComparedPage, isPut: boolean): boolean {
+  if (before === undefined) return true;
+  const isSame =
+    before.text === html &&
+    before.contentType === SERVED_AS.contentType &&
+    before.cacheControl === SERVED_AS.cacheControl &&
+    !before.hasMoreHeaders;
+  if (isSame) return false;
+  return !isPut || (before.text !== undefined && String(linksOf(before.text)) !== String(linksOf(html)));
+}
+
+/** @returns false when somebody else put or deleted the page since it was read */
+async function putPage(
+  bucket: Bucket,
+  { key, html, before }: ComparedPage,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const page = { text: html, ...SERVED_AS };
+  const put = (condition: PutCondition) => putText(bucket, key, page, condition, signal);
+  try {
+    if (before === undefined) await put({ ifNoneMatch: '*' });
+    else await putOver(before.etag, put, bucket.customEndpoint !== undefined);
+    return true;
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === 412 || status === 409) return false;
+    // A page that was deleted between reading and putting.
+    if (isAbsent(error) && before !== undefined) return false;
+    if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
+    await put({});
+    return true;
+  }
+}
+
+/** Ceph's radosgw 16 knows an ETag in a put's condition only without the quotes that belong to it. */
+async function putOver(
+  etag: string,
+  put: (condition: PutCondition) => Promise<void>,
+  isForeign: boolean,
+): Promise<void> {
+  try {
+    await put({ ifMatch: etag });
+  } catch (error) {
+    if (!isForeign || statusOf(error) !== 412) throw error;
+    await put({ ifMatch: etag.replaceAll('"', '') });
+  }
+}
+
+/** One page for each of `projects`; undefined is the page of all. */
+async function render(
+  bucket: Bucket,
+  { place, repository, serverUrl }: Publication,
+  projects: readonly (string | undefined)[],
+  heads: Map<string, StoredWheel>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
+  const { wheels } = await listCommit(bucket, place, trust, heads, signal);
+  const repositoryUrl = /^https?:/.test(serverUrl) && repository !== '' ? `${serverUrl}/${repository}` : '';
+  return Promise.all(
+    projects.map(async (project) =>
+      renderIndexPage({
+        place,
+        wheels: wheels.filter(({ name }) => project === undefined || name.project === project),
+        url: await plainUrl(bucket, indexKey(place, project)),
+        project,
+        repositoryUrl,
+      }),
+    ),
+  );
+}

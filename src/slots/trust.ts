@@ -1,0 +1,59 @@
+/** Whether a stored wheel is what its key says, and whether anything vouches for its bytes. Values in, values out. */
+
+import { normaliseProject } from '../wheel/filename.ts';
+import { isSameVersion } from '../wheel/version.ts';
+import type { PlacedWheel } from './layout.ts';
+
+/** What a stored wheel must be to be used. */
+export interface Trust {
+  /** `owner/name` whose wheels are used; undefined: any repository's. */
+  readonly repository: string | undefined;
+  /** SHA-256 of the wheels that are used, lower-case hex; empty: any. */
+  readonly sha256: readonly string[];
+  /** Whether a wheel that was stored without a SHA-256 is ignored. */
+  readonly requireSha256: boolean;
+}
+
+/** The object metadata that a store step writes (S3 API, PutObject: `x-amz-meta-*`). */
+export type StoredMetadata = Readonly<Record<string, string | undefined>>;
+
+/** The SHA-256 that was stored with a wheel; empty if there is none that could be one. */
+export function storedSha256({ sha256 = '' }: StoredMetadata): string {
+  return /^[0-9a-f]{64}$/.test(sha256) ? sha256 : '';
+}
+
+/**
+ * Why a stored wheel must not be used: its metadata names another origin than its key, or it is not among those that
+ * were asked for. What the metadata leaves out contradicts nothing.
+ *
+ * @param sha256 - of the object, lower-case hex; empty if it is not known
+ * @returns the rest of a sentence that begins with the object; undefined if nothing speaks against it
+ */
+export function reasonToIgnore(
+  { name, run, attempt }: PlacedWheel,
+  commit: string,
+  metadata: StoredMetadata,
+  sha256: string,
+  trust: Trust,
+): string | undefined {
+  const key = run === '' ? { commit } : { commit, run, attempt };
+  for (const [what, expected] of Object.entries(key)) {
+    const said = metadata[what];
+    if (said !== undefined && said !== expected) return `its metadata names ${what} ${said}`;
+  }
+  const { project, version, repository } = metadata;
+  if (project !== undefined && normaliseProject(project) !== name.project)
+    return `its metadata names the project ${project}`;
+  if (version !== undefined && !isSameVersion(version, name.version, { local: false }))
+    return `its metadata names version ${version}`;
+  if (repository !== undefined && !isSameRepository(repository, trust.repository))
+    return `it was stored by ${repository}, not by ${trust.repository}`;
+  if (sha256 === '') return trust.requireSha256 ? 'it was stored without a SHA-256' : undefined;
+  if (trust.sha256.length === 0 || trust.sha256.includes(sha256)) return undefined;
+  return `its SHA-256 is ${sha256}`;
+}
+
+/** GitHub's names ignore case. */
+function isSameRepository(stored: string, wanted: string | undefined): boolean {
+  return wanted === undefined || stored.toLowerCase() === wanted.toLowerCase();
+}

@@ -1,0 +1,250 @@
+/**
+ * Decisions that matter, each undone in the source, and the test that has to notice. `find` must be in the file once:
+ * whoever rewrites such a line moves the mutant along.
+ */
+
+/** One change of one file. */
+export interface Edit {
+  readonly name: string;
+  /** From the root. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+  /** Arguments for jest: the narrowest that kill it. */
+  readonly tests: readonly string[];
+}
+
+const decisions = (title: string) => ['contract/decisions', '-t', title];
+const find = (title: string) => ['contract/find.test', '-t', title];
+const fetch = (title: string) => ['contract/fetch.test', '-t', title];
+const faults = (title: string) => ['contract/faults.test', '-t', title];
+const declared = (title: string) => ['contract/declared-inputs', '-t', title];
+
+export const BY_HAND: readonly Edit[] = [
+  {
+    name: 'slot: the second look is skipped',
+    file: 'src/slots/place.ts',
+    find: '  const { ours: found } = await look(bucket, placement, signal);\n',
+    replace:
+      "  if (outcome.created) return { wheel: describe(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: outcome.etag }), how: 'put' };\n  const { ours: found } = await look(bucket, placement, signal);\n",
+    tests: decisions('looks again'),
+  },
+  {
+    name: 'slot: take-away ignores the id of the put',
+    file: 'src/slots/place.ts',
+    find: 'if (head?.metadata[PUT_ID] !== putId) return;',
+    replace: 'if (head === undefined) return;',
+    tests: decisions('leaves an object alone'),
+  },
+  {
+    name: 'slot: nothing is announced on engines that are not AWS',
+    file: 'src/slots/place.ts',
+    find: 'if (bucket.customEndpoint !== undefined) await own.announcement.put();',
+    replace: '',
+    tests: faults('ignores If-None-Match'),
+  },
+  {
+    name: 'slot: other bytes under the same name are taken for ours',
+    file: 'src/slots/place.ts',
+    find: 'if (head.size !== wheel.size || sha256 !== wheel.sha256) throw',
+    replace: 'if (head.size < 0) throw',
+    tests: decisions('other bytes are there'),
+  },
+  {
+    name: 'upload: no If-None-Match on a single put',
+    file: 'src/bucket/upload.ts',
+    find: '...condition(upload), Body: body',
+    replace: 'Body: body',
+    tests: ['contract/aws', '-t', 'list, put, list'],
+  },
+  {
+    name: 'upload: no If-None-Match on a completion',
+    file: 'src/bucket/upload.ts',
+    find: '          ...condition(upload),\n          MultipartUpload',
+    replace: '          MultipartUpload',
+    tests: faults('go up in parts'),
+  },
+  {
+    name: 'upload: what a failed upload sent is not aborted',
+    file: 'src/bucket/upload.ts',
+    find: '    await abandon(bucket, upload, target, cleanUp);\n',
+    replace: '    if (upload.size < 0) await abandon(bucket, upload, target, cleanUp);\n',
+    tests: faults('leaves no object and no parts'),
+  },
+  {
+    name: 'index page: no If-Match',
+    file: 'src/slots/publish.ts',
+    find: '    await put({ ifMatch: etag });\n',
+    replace: '    await put({});\n',
+    tests: decisions('a page of the index'),
+  },
+  {
+    name: 'lookup: run ids are compared as text',
+    file: 'src/slots/lookup.ts',
+    find: 'return a.length - b.length || (a < b',
+    replace: 'return (a < b',
+    tests: find('the newest by numbers'),
+  },
+  {
+    name: 'lookup: the oldest run wins',
+    file: 'src/slots/lookup.ts',
+    find: 'compareDecimals(b.run, a.run)',
+    replace: 'compareDecimals(a.run, b.run)',
+    tests: find('the newest by numbers'),
+  },
+  {
+    name: 'lookup: the attempt does not count',
+    file: 'src/slots/lookup.ts',
+    find: ' || compareDecimals(b.attempt, a.attempt)',
+    replace: '',
+    tests: find('the newest by numbers'),
+  },
+  {
+    name: 'lookup: an object of no bytes is a wheel',
+    file: 'src/slots/lookup.ts',
+    find: 'size === 0 ? undefined : readWheelKey',
+    replace: 'size < 0 ? undefined : readWheelKey',
+    tests: find('an object of no bytes'),
+  },
+  {
+    name: 'lookup: a slot with two wheels is used',
+    file: 'src/slots/lookup.ts',
+    find: "group.run === '' || group.wheels.length === 1",
+    replace: 'group.wheels.length > 0',
+    tests: find('a slot with two wheels'),
+  },
+  {
+    name: 'lookup: scope attempt takes any attempt of the run',
+    file: 'src/slots/lookup.ts',
+    find: 'return run === onlyRun && attempt === onlyAttempt;',
+    replace: 'return run === onlyRun && onlyAttempt !== undefined;',
+    tests: find('scope'),
+  },
+  {
+    name: 'lookup: metadata that contradicts the key does not matter',
+    file: 'src/slots/lookup.ts',
+    find: 'if (reason !== undefined) {',
+    replace: 'if (reason === undefined && head.size < 0) {',
+    tests: ['contract/trust', '-t', 'case 71'],
+  },
+  {
+    name: 'slot: what another step relies on is removed',
+    file: 'src/slots/place.ts',
+    find: 'if (!isNeeded) await deleteObject',
+    replace: 'if (isNeeded || !isNeeded) await deleteObject',
+    tests: ['contract/shared-slot'],
+  },
+  {
+    name: 'store: a find that said to build is forgotten',
+    file: 'src/actions/store.ts',
+    find: "if (checked === undefined && verdict === 'build') throw",
+    replace: "if (checked === undefined && verdict === 'build' && inputs.path === '') throw",
+    tests: ['contract/skipped-build'],
+  },
+  {
+    name: 'layout: a longer commit matches',
+    file: 'src/slots/layout.ts',
+    find: '`${prefix}/${commit}/`',
+    replace: '`${prefix}/${commit}`',
+    tests: ['__tests__/slots/layout.test'],
+  },
+  {
+    name: 'save: what arrives is not verified',
+    file: 'src/slots/download.ts',
+    find: '    await verify(temporary, file, wheel, sha256);\n',
+    replace: '    if (wheel.size < 0) await verify(temporary, file, wheel, sha256);\n',
+    tests: fetch('other bytes: an error'),
+  },
+  {
+    name: 'save: the temporary files of a failed fetch stay',
+    file: 'src/slots/download.ts',
+    find: '=> rm(temporary, { force: true })',
+    replace: '=> temporary',
+    tests: fetch('always cut'),
+  },
+  {
+    name: 'save: what is there is not compared',
+    file: 'src/slots/download.ts',
+    find: 'return (await hashFile(file)).sha256 === sha256;',
+    replace: 'return (await hashFile(file)).sha256.length === sha256.length;',
+    tests: decisions('a file of the same name and size'),
+  },
+  {
+    name: 'save: free space is not looked at',
+    file: 'src/slots/download.ts',
+    find: 'if (free === undefined || free >= bytes) return;',
+    replace: 'if (free === undefined || free >= 0) return;',
+    tests: fetch('has less free'),
+  },
+  {
+    name: 'download: a range may come from another object',
+    file: 'src/bucket/download.ts',
+    find: "expected !== actual) return 'another object';",
+    replace: "expected === '') return 'another object';",
+    tests: fetch('case 74'),
+  },
+  {
+    name: 'outputs: the session token is not masked',
+    file: 'src/runner/outputs.ts',
+    find: "['X-Amz-Signature', 'X-Amz-Security-Token']",
+    replace: "['X-Amz-Signature']",
+    tests: decisions('of a presigned URL'),
+  },
+  {
+    name: 'outputs: the signature is not masked',
+    file: 'src/runner/outputs.ts',
+    find: "['X-Amz-Signature', 'X-Amz-Security-Token']",
+    replace: "['X-Amz-Security-Token']",
+    tests: decisions('of a presigned URL'),
+  },
+  {
+    name: 'outputs: only the decoded token is masked',
+    file: 'src/runner/outputs.ts',
+    find: '    core.setSecret(encodeURIComponent(value));\n',
+    replace: '',
+    tests: decisions('of a presigned URL'),
+  },
+  {
+    name: 'cache: its process gets the AWS_ variables',
+    file: 'src/runner/inputs.ts',
+    find: '/^(INPUT|AWS)_/i',
+    replace: '/^INPUT_/i',
+    tests: decisions('talks to the Actions cache'),
+  },
+  {
+    name: 'find: on-error means build when it is empty',
+    file: 'src/runner/inputs.ts',
+    find: "readChoice('on-error', ['fail', 'build'])",
+    replace: "readChoice('on-error', ['build', 'fail'])",
+    tests: declared('find: on-error;'),
+  },
+  {
+    name: 'fetch: on-missing means ignore when it is empty',
+    file: 'src/runner/inputs.ts',
+    find: "readChoice('on-missing', ['fail', 'ignore'])",
+    replace: "readChoice('on-missing', ['ignore', 'fail'])",
+    tests: declared('fetch: on-missing;'),
+  },
+  {
+    name: 'find: on-error: build excuses bad input',
+    file: 'src/actions/find.ts',
+    find: '  const inputs = readFindInputs();\n',
+    replace:
+      "  const inputs = (() => { try { return readFindInputs(); } catch (error) { if (process.env['INPUT_ON-ERROR'] === 'build') process.exit(0); throw error; } })();\n",
+    tests: find('does not excuse bad input'),
+  },
+  {
+    name: 'run: a failure leaves skip-build unset',
+    file: 'src/runner/run.ts',
+    find: "    core.setOutput('skip-build', 'false');\n",
+    replace: '',
+    tests: find('403 fails and names'),
+  },
+  {
+    name: 'url: a + stays a +',
+    file: 'src/bucket/url.ts',
+    find: '  return encodeURIComponent(segment).replace(',
+    replace: "  return encodeURIComponent(segment).replaceAll('%2B', '+').replace(",
+    tests: ['__tests__/bucket/url.test'],
+  },
+];

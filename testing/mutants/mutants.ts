@@ -1,0 +1,199 @@
+/**
+ * Undoes one decision at a time, in a copy of the tree, and says which of them no test notices:
+ *
+ *     npm run mutants [-- PATTERN]
+ *
+ * By hand: those of mutants/by-hand.ts. Generated: for each input its default deleted, its default changed and its
+ * reading taken out; for each output its setting taken out. PATTERN is part of a name, in upper or lower case. All
+ * of them take an hour; the exit status is 1 where one survives.
+ */
+import { spawn } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { INPUTS } from '../input-table.ts';
+import type { ActionName } from '../runner.ts';
+import { BY_HAND } from './by-hand.ts';
+
+/** A change of one file, and the tests that have to notice. */
+interface Mutant {
+  readonly name: string;
+  readonly file: string;
+  readonly change: (text: string) => string;
+  readonly tests: readonly string[];
+}
+
+interface Manifest {
+  readonly inputs: Record<string, { default?: string }>;
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const MANIFESTS: Record<ActionName, string> = {
+  store: 'action.yml',
+  find: 'find/action.yml',
+  fetch: 'fetch/action.yml',
+};
+const TABLE = 'contract/declared-inputs';
+const MINUTES = 5;
+
+const pattern = (process.argv[2] ?? '').toLowerCase();
+const actions = Object.keys(MANIFESTS) as ActionName[];
+const generated = (await Promise.all(actions.map(mutantsOf))).flat();
+const all = [...byHand(), ...generated].filter(({ name }) => name.toLowerCase().includes(pattern));
+const tree = await mkdtemp(join(tmpdir(), 'mutants-'));
+try {
+  await copyTree();
+  const survivors = await survivorsOf(all);
+  console.log(`${all.length} mutants, ${survivors.length} survived${survivors.length === 0 ? '.' : ':'}`);
+  for (const name of survivors) console.log(`  ${name}`);
+  process.exitCode = survivors.length === 0 ? 0 : 1;
+} finally {
+  await rm(tree, { recursive: true, force: true });
+}
+
+function byHand(): Mutant[] {
+  return BY_HAND.map(({ name, file, find, replace, tests }) => ({
+    name,
+    file,
+    tests,
+    change: (text) => {
+      const count = text.split(find).length - 1;
+      if (count !== 1) throw new Error(`'${name}' changes what is in ${file} ${count} times: ${find.trim()}`);
+      return text.replace(find, () => replace);
+    },
+  }));
+}
+
+async function mutantsOf(action: ActionName): Promise<Mutant[]> {
+  const { inputs, outputs }: Manifest = parse(await readFile(join(ROOT, MANIFESTS[action]), 'utf8'));
+  return [
+    ...Object.entries(inputs).flatMap(([name, input]) => mutantsOfInput(action, name, input.default)),
+    ...Object.keys(outputs).map((name) => ({
+      name: `${action}: output ${name} is not set`,
+      file: `dist/${action}.js`,
+      change: (text: string) => withoutOutput(text, name),
+      tests: [TABLE, '-t', `${action} declares the outputs`],
+    })),
+  ];
+}
+
+function mutantsOfInput(action: ActionName, name: string, fallback: string | undefined): Mutant[] {
+  const file = MANIFESTS[action];
+  const tests = [TABLE, '-t', `of ${action}: ${name};`];
+  const other = INPUTS[action][name]?.other;
+  const changed = (value: string | undefined) => (text: string) => withDefault(text, name, value);
+  return [
+    {
+      name: `${action}: input ${name} is not read`,
+      file: `dist/${action}.js`,
+      change: (text) => `process.env[${JSON.stringify(`INPUT_${name.toUpperCase()}`)}] = '';\n${text}`,
+      tests,
+    },
+    // An empty default is what an input without one has.
+    ...(fallback === undefined || fallback === ''
+      ? []
+      : [
+          {
+            name: `${action}: default of ${name} is deleted`,
+            file,
+            change: changed(undefined),
+            tests: [TABLE, '-t', `${action} declares the inputs|of ${action}: ${name};`],
+          },
+        ]),
+    // Where the other value is known only when the test runs, its test has no default to mistake it for.
+    ...(typeof other === 'string'
+      ? [{ name: `${action}: default of ${name} is ${other}`, file, change: changed(other), tests }]
+      : []),
+  ];
+}
+
+function withDefault(manifest: string, name: string, value: string | undefined): string {
+  const whole: Manifest = parse(manifest);
+  if (value === undefined) delete whole.inputs[name]!.default;
+  else whole.inputs[name]!.default = value;
+  return stringify(whole);
+}
+
+/** Takes an output out of GITHUB_OUTPUT when the process ends, whatever set it. */
+function withoutOutput(program: string, name: string): string {
+  const written = `^${name}<<(.+)\\n[^]*?\\n\\1\\n`;
+  return `import { readFileSync as readOutput, writeFileSync as writeOutput } from 'node:fs';
+process.on('exit', () => {
+  const file = process.env.GITHUB_OUTPUT;
+  writeOutput(file, readOutput(file, 'utf8').replace(new RegExp(${JSON.stringify(written)}, 'gm'), ''));
+});
+${program}`;
+}
+
+/** The tree as it is, with a build of its sources; packages and tools are shared. */
+async function copyTree(): Promise<void> {
+  const isLeftOut = (path: string) => /^(\.git|\.tools|node_modules|dist)$/.test(relative(ROOT, path));
+  await cp(ROOT, tree, { recursive: true, filter: (path) => !isLeftOut(path) });
+  for (const name of ['node_modules', '.tools']) await symlink(join(ROOT, name), join(tree, name));
+  if ((await run(['scripts/build.ts'])).code !== 0) throw new Error('The sources do not build.');
+  await cp(join(tree, 'dist'), join(tree, 'dist.whole'), { recursive: true });
+}
+
+async function survivorsOf(mutants: readonly Mutant[]): Promise<string[]> {
+  const survivors: string[] = [];
+  const passing = new Set<string>();
+  for (const mutant of mutants) {
+    // A test that fails anyway kills nothing.
+    if (!passing.has(String(mutant.tests))) await mustPass(mutant.tests);
+    passing.add(String(mutant.tests));
+    const fate = await fateOf(mutant);
+    console.log(`${fate.padEnd(10)} ${mutant.name}`);
+    if (fate === 'survived') survivors.push(mutant.name);
+  }
+  return survivors;
+}
+
+async function mustPass(tests: readonly string[]): Promise<void> {
+  const { code, output } = await jest(tests);
+  const how = code === null ? `takes more than ${MINUTES} minutes` : 'fails';
+  if (code !== 0) throw new Error(`'${tests.join(' ')}' ${how} without a mutant:\n${output}`);
+}
+
+async function fateOf({ name, file, change, tests }: Mutant): Promise<'killed' | 'survived' | 'timed out'> {
+  const path = join(tree, file);
+  const original = await readFile(path, 'utf8');
+  await writeFile(path, change(original));
+  try {
+    if (file.startsWith('src/') && (await run(['scripts/build.ts'])).code !== 0) {
+      throw new Error(`'${name}' does not build.`);
+    }
+    const { code, output } = await jest(tests);
+    if (/^Tests: +\d+ skipped, \d+ total$/m.test(output) || output.includes('No tests found')) {
+      throw new Error(`'${name}' names tests that are not there: ${tests.join(' ')}`);
+    }
+    return code === null ? 'timed out' : code === 0 ? 'survived' : 'killed';
+  } finally {
+    await writeFile(path, original);
+    await rm(join(tree, 'dist'), { recursive: true, force: true });
+    await cp(join(tree, 'dist.whole'), join(tree, 'dist'), { recursive: true });
+  }
+}
+
+/** With a server of its own: one for all would be full after some seventy buckets, and kill every mutant. */
+function jest(tests: readonly string[]): ReturnType<typeof run> {
+  const flags = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
+  return run([...flags, '--bail', '--forceExit', ...tests]);
+}
+
+/** Runs Node in the copy; the code is null where the time was up and all that it had started was killed. */
+async function run(args: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn(process.execPath, args, {
+    cwd: tree,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: process.platform !== 'win32',
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const end = () => (process.platform === 'win32' ? child.kill() : process.kill(-child.pid!, 'SIGKILL'));
+  const timer = setTimeout(end, MINUTES * 60_000);
+  const code = await new Promise<number | null>((done, fail) => child.on('error', fail).on('close', done));
+  clearTimeout(timer);
+  return { code, output: Buffer.concat(chunks).toString('utf8') };
+}
