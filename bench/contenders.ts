@@ -5,6 +5,7 @@ import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { build } from 'esbuild';
 import { commandOf, installFromPyPI } from '../engines/engines.ts';
+import type { ActionName } from '../scripts/actions.ts';
 import { clientOf, type S3Access } from '../testing/s3-server.ts';
 import type { Command } from './measure.ts';
 
@@ -48,7 +49,7 @@ export function environment({ access, folder }: Site): Record<string, string> {
 /** One step of ours, as the runner starts it. */
 export function step(
   site: Site,
-  action: 'store' | 'find' | 'fetch',
+  action: ActionName,
   inputs: Readonly<Record<string, string>>,
   run = '7',
 ): Command {

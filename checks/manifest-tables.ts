@@ -1,24 +1,16 @@
 /** Makes the README's tables of inputs and outputs from the action.yml files. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parse } from 'yaml';
+import { ACTION_NAMES, readManifest } from '../scripts/actions.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const README = resolve(ROOT, 'README.md');
-const FOLDERS = { store: '.', find: 'find', fetch: 'fetch' } as const;
-
-type ActionName = keyof typeof FOLDERS;
-
-interface Manifest {
-  readonly inputs: Readonly<Record<string, { description: string; default?: string; required?: boolean }>>;
-  readonly outputs: Readonly<Record<string, { description: string }>>;
-}
 
 /** The README as it should be: each `<!-- inputs of … -->` and `<!-- outputs of … -->` filled in. */
 export async function readmeWithTables(): Promise<{ is: string; shouldBe: string }> {
   const is = await readFile(README, 'utf8');
   let shouldBe = is;
-  for (const action of Object.keys(FOLDERS) as ActionName[]) {
+  for (const action of ACTION_NAMES) {
     const { inputs, outputs } = await readManifest(action);
     const rows = Object.entries(inputs).map(([name, { description, default: fallback, required }]) => [
       `\`${name}\``,
@@ -30,10 +22,6 @@ export async function readmeWithTables(): Promise<{ is: string; shouldBe: string
     shouldBe = fill(shouldBe, `outputs of ${action}`, table(['Output', 'Meaning'], meanings));
   }
   return { is, shouldBe };
-}
-
-async function readManifest(action: ActionName): Promise<Manifest> {
-  return parse(await readFile(resolve(ROOT, FOLDERS[action], 'action.yml'), 'utf8'));
 }
 
 function fill(text: string, name: string, content: string): string {

@@ -7,6 +7,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { ACTIONS } from './actions.ts';
 import { builtinsByCall, onlyUsedSchemas, withoutUnused, withoutUnusedOfGitHub } from './bundle-plugins.ts';
 import { licencesOf } from './licences.ts';
 
@@ -29,7 +30,7 @@ const shared = {
 const built = [
   await build({
     ...shared,
-    entryPoints: ['src/main/store.ts', 'src/main/find.ts', 'src/main/fetch.ts'],
+    entryPoints: Object.values(ACTIONS).map(({ entry }) => entry),
     plugins: [withoutUnused, withoutUnusedOfGitHub, builtinsByCall, onlyUsedSchemas],
   }),
   // By themselves: what they shared with the actions would be more chunks for each of them to load.

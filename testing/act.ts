@@ -21,6 +21,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { inspect, isDeepStrictEqual } from 'node:util';
+import { ACTIONS } from '../scripts/actions.ts';
 import { tool } from './python.ts';
 import { NODE, ROOT } from './runner.ts';
 
@@ -139,7 +140,7 @@ async function makeCommitted(
 }
 
 async function copyActions(folder: string): Promise<void> {
-  const names = ['action.yml', 'find', 'fetch', 'dist'];
+  const names = [...Object.values(ACTIONS).map(({ manifest }) => manifest), 'dist'];
   await Promise.all(names.map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true })));
 }
 

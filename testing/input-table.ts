@@ -4,10 +4,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import type { ActionName } from '../scripts/actions.ts';
 import type { TestBucket } from './bucket.ts';
 import { type FaultProxy, s3Error, startFaultProxy } from './fault-proxy.ts';
 import { tool } from './python.ts';
-import { type ActionName, runStep, type StepResult } from './runner.ts';
+import { runStep, type StepResult } from './runner.ts';
 import { makeWheel, sha256, wheelBytes } from './wheels.ts';
 
 /** Where a row is observed: commits and folders of its own. */

@@ -3,13 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { parse } from 'yaml';
+import { ACTIONS, type ActionName, type Manifest, readManifest } from '../scripts/actions.ts';
 
 /** The repository's root. */
 export const ROOT = resolve(import.meta.dirname, '..');
 
-/** The actions of this repository, by the folder of their action.yml. */
-export type ActionName = 'store' | 'find' | 'fetch';
+export type { ActionName };
 
 /** One step of a job. */
 export interface Step {
@@ -48,7 +47,6 @@ export interface StepResult {
 /** The token that a job has from GitHub (`github.token`), in the form of an app's installation token. */
 export const JOB_TOKEN = 'ghs_tokenOfThisJob';
 
-const FOLDERS: Record<ActionName, string> = { store: '.', find: 'find', fetch: 'fetch' };
 /** Node 24, whatever Node runs the tests. */
 export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
 
@@ -58,9 +56,9 @@ export async function runStep(step: Step): Promise<StepResult> {
   try {
     const files = { output: join(folder, 'output'), summary: join(folder, 'summary') };
     await Promise.all([writeFile(files.output, ''), writeFile(files.summary, '')]);
-    const manifestFolder = join(ROOT, FOLDERS[step.action]);
-    const manifest = parse(await readFile(join(manifestFolder, 'action.yml'), 'utf8'));
+    const manifest = await readManifest(step.action);
     const env = environment(step, manifest, files);
+    const manifestFolder = dirname(join(ROOT, ACTIONS[step.action].manifest));
     const ended = await spawned(join(manifestFolder, manifest.runs.main), env, step);
     const commands = readCommands(ended.log);
     return {
@@ -74,11 +72,6 @@ export async function runStep(step: Step): Promise<StepResult> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-interface Manifest {
-  readonly inputs: Readonly<Record<string, { readonly default?: string }>>;
-  readonly runs: { readonly main: string };
 }
 
 function environment(

@@ -2,11 +2,11 @@
  * Every input that an action.yml declares is read, and has the default that it declares; every output is set.
  * The rows are in testing/input-table.ts. `npm run mutants` takes each default, reading and setting out.
  */
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { parse } from 'yaml';
+import { ACTION_NAMES, type ActionName, readManifest } from '../../scripts/actions.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import {
   act,
@@ -17,10 +17,7 @@ import {
   type Row,
   type Site,
 } from '../../testing/input-table.ts';
-import { type ActionName, ROOT } from '../../testing/runner.ts';
 
-const FOLDERS: Record<ActionName, string> = { store: '.', find: 'find', fetch: 'fetch' };
-const ACTIONS = Object.keys(FOLDERS) as ActionName[];
 let bucket: TestBucket;
 let folder: string;
 beforeAll(async () => {
@@ -29,24 +26,15 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-interface Manifest {
-  readonly inputs: Readonly<Record<string, { readonly default?: string }>>;
-  readonly outputs: Readonly<Record<string, unknown>>;
-}
-
-async function manifestOf(action: ActionName): Promise<Manifest> {
-  return parse(await readFile(join(ROOT, FOLDERS[action], 'action.yml'), 'utf8'));
-}
-
 async function site(action: ActionName): Promise<Site> {
   const made = makeSite(bucket, action, await mkdtemp(join(folder, 'site-')));
   await Promise.all([mkdir(made.workspace), mkdir(made.builder)]);
   return made;
 }
 
-describe.each(ACTIONS)('%s declares', (action) => {
+describe.each(ACTION_NAMES)('%s declares', (action) => {
   test('the inputs of the table, with its defaults', async () => {
-    const { inputs } = await manifestOf(action);
+    const { inputs } = await readManifest(action);
     const declared = Object.entries(inputs).map(([name, input]) => [name, input.default ?? '']);
     const expected = Object.entries(INPUTS[action]).map(([name, row]) => [name, row.default]);
     expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(expected));
@@ -56,12 +44,12 @@ describe.each(ACTIONS)('%s declares', (action) => {
     const where = await site(action);
     await provide(where);
     const { outputs } = await act(where, {});
-    expect(Object.keys(outputs).sort()).toEqual(Object.keys((await manifestOf(action)).outputs).sort());
+    expect(Object.keys(outputs).sort()).toEqual(Object.keys((await readManifest(action)).outputs).sort());
     expect(Object.entries(outputs).filter(([, value]) => value === '')).toEqual([]);
   });
 });
 
-const cases = ACTIONS.flatMap((action) =>
+const cases = ACTION_NAMES.flatMap((action) =>
   Object.entries(INPUTS[action]).map(([name, row]): [string, ActionName, string, Row] => [
     `${action}: ${name}`,
     action,

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { ACTION_NAMES } from '../../scripts/actions.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
 import { type Job, startJob } from '../../testing/job.ts';
@@ -291,7 +292,7 @@ test('nothing of the credentials is in the log or the summary', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   const secret = bucket.env.AWS_SECRET_ACCESS_KEY!;
-  for (const action of ['store', 'find', 'fetch'] as const) {
+  for (const action of ACTION_NAMES) {
     const { log, summary } = await job.step(action, {}, { RUNNER_DEBUG: '1' });
     expect(log + summary).not.toContain(secret);
     expect(log + summary).not.toMatch(/X-Amz|Signature/i);

@@ -12,8 +12,14 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parse, stringify } from 'yaml';
+import {
+  ACTION_NAMES,
+  ACTIONS,
+  type ActionName,
+  type Manifest,
+  readManifest,
+} from '../../scripts/actions.ts';
 import { INPUTS } from '../input-table.ts';
-import type { ActionName } from '../runner.ts';
 import { BY_HAND } from './by-hand.ts';
 
 /** A change of one file, and the tests that have to notice. */
@@ -24,23 +30,12 @@ interface Mutant {
   readonly tests: readonly string[];
 }
 
-interface Manifest {
-  readonly inputs: Record<string, { default?: string }>;
-  readonly outputs: Readonly<Record<string, unknown>>;
-}
-
 const ROOT = resolve(import.meta.dirname, '../..');
-const MANIFESTS: Record<ActionName, string> = {
-  store: 'action.yml',
-  find: 'find/action.yml',
-  fetch: 'fetch/action.yml',
-};
 const TABLE = 'contract/declared-inputs';
 const MINUTES = 5;
 
 const pattern = (process.argv[2] ?? '').toLowerCase();
-const actions = Object.keys(MANIFESTS) as ActionName[];
-const generated = (await Promise.all(actions.map(mutantsOf))).flat();
+const generated = (await Promise.all(ACTION_NAMES.map(mutantsOf))).flat();
 const all = [...byHand(), ...generated].filter(({ name }) => name.toLowerCase().includes(pattern));
 const tree = await mkdtemp(join(tmpdir(), 'mutants-'));
 try {
@@ -67,7 +62,7 @@ function byHand(): Mutant[] {
 }
 
 async function mutantsOf(action: ActionName): Promise<Mutant[]> {
-  const { inputs, outputs }: Manifest = parse(await readFile(join(ROOT, MANIFESTS[action]), 'utf8'));
+  const { inputs, outputs } = await readManifest(action);
   return [
     ...Object.entries(inputs).flatMap(([name, input]) => mutantsOfInput(action, name, input.default)),
     ...Object.keys(outputs).map((name) => ({
@@ -80,7 +75,7 @@ async function mutantsOf(action: ActionName): Promise<Mutant[]> {
 }
 
 function mutantsOfInput(action: ActionName, name: string, fallback: string | undefined): Mutant[] {
-  const file = MANIFESTS[action];
+  const file = ACTIONS[action].manifest;
   const tests = [TABLE, '-t', `of ${action}: ${name};`];
   const other = INPUTS[action][name]?.other;
   const changed = (value: string | undefined) => (text: string) => withDefault(text, name, value);
@@ -111,9 +106,9 @@ function mutantsOfInput(action: ActionName, name: string, fallback: string | und
 
 function withDefault(manifest: string, name: string, value: string | undefined): string {
   const whole: Manifest = parse(manifest);
-  if (value === undefined) delete whole.inputs[name]!.default;
-  else whole.inputs[name]!.default = value;
-  return stringify(whole);
+  const { default: _, ...input } = whole.inputs[name]!;
+  const changed = value === undefined ? input : { ...input, default: value };
+  return stringify({ ...whole, inputs: { ...whole.inputs, [name]: changed } });
 }
 
 /** Takes an output out of GITHUB_OUTPUT when the process ends, whatever set it. */

@@ -1,0 +1,39 @@
+/** The register of this repository's actions: build, checks, tests and mutants read it, and nothing else lists them. */
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+/** Each action by its name: where its action.yml is and what esbuild bundles into `dist/NAME.js`, from the root. */
+export const ACTIONS = {
+  store: { manifest: 'action.yml', entry: 'src/main/store.ts' },
+  find: { manifest: 'find/action.yml', entry: 'src/main/find.ts' },
+  fetch: { manifest: 'fetch/action.yml', entry: 'src/main/fetch.ts' },
+} as const;
+
+export type ActionName = keyof typeof ACTIONS;
+
+export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[];
+
+/** The parts of an action.yml that are read here (GitHub docs, "Metadata syntax"). */
+export interface Manifest {
+  readonly inputs: Readonly<Record<string, DeclaredInput>>;
+  readonly outputs: Readonly<Record<string, DeclaredOutput>>;
+  readonly runs: { readonly using: string; readonly main: string };
+}
+
+export interface DeclaredInput {
+  readonly description: string;
+  readonly default?: string;
+  readonly required?: boolean;
+}
+
+export interface DeclaredOutput {
+  readonly description: string;
+}
+
+/** Reads the action.yml of an action. */
+export async function readManifest(action: ActionName): Promise<Manifest> {
+  return parse(await readFile(join(ROOT, ACTIONS[action].manifest), 'utf8'));
+}
