@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { makeRepository } from '../testing/act.ts';
 import { tool } from '../testing/python.ts';
 import { exampleFaults } from './example-rules.ts';
+import { manifestFaults } from './manifest-rules.ts';
 import { readmeWithTables } from './manifest-tables.ts';
 import { workflowFaults } from './workflow-rules.ts';
 
@@ -24,6 +25,8 @@ const checks: Record<string, Check> = {
     const { is, shouldBe } = await readmeWithTables();
     return is === shouldBe ? undefined : 'README.md is not up to date.';
   },
+  'what several action.yml files declare reads alike, and scripts/actions.ts lists them all': async () =>
+    (await manifestFaults()).join('\n') || undefined,
   'the lock file holds no addresses': async () => {
     const lock = await readFile(join(ROOT, 'package-lock.json'), 'utf8');
     return /"resolved": "http|https?:\/\/(?!.*(funding|github|opencollective))/.test(
