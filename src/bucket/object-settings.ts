@@ -3,14 +3,14 @@ import type { CreateMultipartUploadCommandInput } from '@aws-sdk/client-s3';
 
 /** What a bucket's owner may ask of each object. What is not set is left to the bucket. */
 export interface ObjectSettings {
-  readonly encryption: 'AES256' | 'aws:kms' | 'aws:kms:dsse' | undefined;
+  readonly encryption?: 'AES256' | 'aws:kms' | 'aws:kms:dsse' | undefined;
   /** An id, ARN or alias of a KMS key; without it, S3 takes the bucket's key or AWS's own. */
-  readonly kmsKeyId: string | undefined;
+  readonly kmsKeyId?: string | undefined;
   /** A canned access list (S3 user guide, "Access control list (ACL) overview"). */
-  readonly acl: CreateMultipartUploadCommandInput['ACL'] | undefined;
-  readonly storageClass: CreateMultipartUploadCommandInput['StorageClass'] | undefined;
+  readonly acl?: CreateMultipartUploadCommandInput['ACL'] | undefined;
+  readonly storageClass?: CreateMultipartUploadCommandInput['StorageClass'] | undefined;
   /** `key=value&key=value`, percent-encoded as the header `x-amz-tagging` wants it. */
-  readonly tagging: string | undefined;
+  readonly tagging?: string | undefined;
 }
 
 /** A wheel, or one of the small objects beside it: index pages, and the empty objects that announce an upload. */

@@ -1,4 +1,5 @@
 import { fetch } from '../actions/fetch.ts';
+import { setFailureOutputs } from '../runner/outputs.ts';
 import { run } from '../runner/run.ts';
 
-await run(fetch);
+await run(fetch, setFailureOutputs);

@@ -1,4 +1,5 @@
 import { find } from '../actions/find.ts';
+import { setFailureOutputs } from '../runner/outputs.ts';
 import { run } from '../runner/run.ts';
 
-await run(find);
+await run(find, setFailureOutputs);

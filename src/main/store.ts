@@ -1,4 +1,5 @@
 import { store } from '../actions/store.ts';
+import { setFailureOutputs } from '../runner/outputs.ts';
 import { run } from '../runner/run.ts';
 
-await run(store);
+await run(store, setFailureOutputs);

@@ -11,8 +11,9 @@ import { hideSecrets } from '../untrusted/foreign-text.ts';
 import {
   commitBefore,
   type EarlierCommit,
-  isForkPullRequest,
+  type EventPayload,
   originOf,
+  isForkPullRequest,
   pullRequestOf,
   readEvent,
 } from './event.ts';
@@ -137,16 +138,18 @@ export interface CacheSettings {
 
 /** @throws WheelStoreError that names the input or variable that is wrong */
 export function readStoreInputs(): StoreInputs {
-  const common = readCommonInputs();
+  const event = readEvent(process.env);
+  const common = readCommonInputs(event);
   return {
     ...common,
+    bucket: { ...common.bucket, writing: readObjectSettings() },
     target: readTarget(),
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
     index: readBoolean('index', true),
     eventPath: process.env.GITHUB_EVENT_PATH ?? '',
-    earlier: readEarlier(process.env, common),
-    comment: readCommentInputs(process.env, common),
+    earlier: readEarlier(process.env, event, common),
+    comment: readCommentInputs(process.env, event, common),
   };
 }
 
@@ -170,20 +173,24 @@ export function readFetchInputs(): FetchInputs {
   };
 }
 
-function readEarlier(env: NodeJS.ProcessEnv, { place, runCommit }: CommonInputs): EarlierCommit | undefined {
+function readEarlier(
+  env: NodeJS.ProcessEnv,
+  event: EventPayload | undefined,
+  { place, runCommit }: CommonInputs,
+): EarlierCommit | undefined {
   const hasSummary = (env.GITHUB_STEP_SUMMARY ?? '') !== '';
-  return hasSummary ? commitBefore(readEvent(env), place.commit, runCommit) : undefined;
+  return hasSummary ? commitBefore(event, place.commit, runCommit) : undefined;
 }
 
 function readCommentInputs(
   env: NodeJS.ProcessEnv,
+  event: EventPayload | undefined,
   { run, attempt, repository }: CommonInputs,
 ): CommentInputs | undefined {
   const given = readPullRequest();
   if (!readBoolean('comment', false)) return undefined;
   const token = core.getInput('token');
   if (token !== '') core.setSecret(token);
-  const event = readEvent(env);
   return {
     token,
     apiUrl: env.GITHUB_API_URL || 'https://api.github.com',
@@ -200,7 +207,7 @@ function readCacheSettings(env: NodeJS.ProcessEnv): CacheSettings {
 }
 
 function readLookUpInputs(): LookUpInputs {
-  const common = readCommonInputs();
+  const common = readCommonInputs(readEvent(process.env));
   return {
     ...common,
     targets: readTargets(),
@@ -215,12 +222,12 @@ function readLookUpInputs(): LookUpInputs {
   };
 }
 
-function readCommonInputs(): CommonInputs {
+function readCommonInputs(event: EventPayload | undefined): CommonInputs {
   const env = process.env;
   // Before anything is said that could repeat one.
   hideSecrets(secretsIn(env));
   const proxies = readProxies(env);
-  const bucket = readBucketSettings(env, proxies);
+  const bucket = readBucketSettings(env, event, proxies);
   // Not earlier: the password of a variable that is refused must not be printed, even to have it masked.
   maskPasswords(env);
   const unused = unusedProxy(proxyTo(storeUrl(env, bucket), proxies), process.versions.node);
@@ -256,7 +263,11 @@ function storeUrl(env: NodeJS.ProcessEnv, { endpoint, name, region }: BucketSett
   return configured || `https://${name}.s3.${region}.amazonaws.com`;
 }
 
-function readBucketSettings(env: NodeJS.ProcessEnv, proxies: Proxies): BucketSettings {
+function readBucketSettings(
+  env: NodeJS.ProcessEnv,
+  event: EventPayload | undefined,
+  proxies: Proxies,
+): BucketSettings {
   const anonymous = readBoolean('no-sign-request', false);
   const presignSeconds = readPresign();
   if (anonymous && presignSeconds !== undefined) {
@@ -287,17 +298,18 @@ function readBucketSettings(env: NodeJS.ProcessEnv, proxies: Proxies): BucketSet
     anonymous,
     publicUrl,
     presignSeconds,
-    writing: readObjectSettings(),
+    // Only store declares inputs for these, and adds them.
+    writing: {},
     requesterPays: readRequestPayer(anonymous),
     checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
     requestTimeout: readRequestTimeout(env),
     proxy: proxies.variables,
-    credentialsRemedy: credentialsRemedy(env),
+    credentialsRemedy: credentialsRemedy(env, event),
   };
 }
 
 /** What to tell a step that has no credentials; the nearest reason first. */
-function credentialsRemedy(env: NodeJS.ProcessEnv): string {
+function credentialsRemedy(env: NodeJS.ProcessEnv, event: EventPayload | undefined): string {
   const isSet = (name: string) => (env[name] ?? '') !== '';
   const reasons: string[] = [];
   const [present, absent] = isSet('AWS_ACCESS_KEY_ID')
@@ -309,7 +321,7 @@ function credentialsRemedy(env: NodeJS.ProcessEnv): string {
       `AWS_PROFILE names the profile ${JSON.stringify(env.AWS_PROFILE!.slice(0, 100))}: check that the AWS configuration files have it, or unset the variable.`,
     );
   reasons.push(
-    isForkPullRequest(env.GITHUB_EVENT_NAME, readEvent(env), env.GITHUB_REPOSITORY)
+    isForkPullRequest(env.GITHUB_EVENT_NAME, event, env.GITHUB_REPOSITORY)
       ? 'This run is of a pull request from a fork, and GitHub gives those no credentials: read a public bucket with no-sign-request: true, or run this step only where github.event.pull_request.head.repo.fork is false.'
       : 'Run aws-actions/configure-aws-credentials before this step (with permissions: id-token: write), or set no-sign-request: true to read a public bucket.',
   );

@@ -72,6 +72,11 @@ export function setWheelOutputs(
   core.setOutput('wheels', JSON.stringify(wheels.map(describe)));
 }
 
+/** The output of a step that failed: a job that goes on builds. */
+export function setFailureOutputs(): void {
+  core.setOutput('skip-build', 'false');
+}
+
 /** The URL of the commit's index page; empty when it has none. */
 export async function indexUrl(bucket: Bucket, place: CommitPlace, hasIndex: boolean): Promise<string> {
   return hasIndex ? plainUrl(bucket, indexKey(place)) : '';

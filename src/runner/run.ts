@@ -1,5 +1,4 @@
 /** Runs one action: signals in, failures out. */
-import * as core from '@actions/core';
 import { WheelStoreError } from '../errors.ts';
 import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
 import { complain, say } from './log.ts';
@@ -8,18 +7,19 @@ import { complain, say } from './log.ts';
 export type Action = (signal: AbortSignal) => Promise<void>;
 
 /**
- * Runs the action as a step of a job. A failure becomes one annotation and exit status 1; `skip-build` is then
- * 'false', so that a job that goes on builds. SIGINT and SIGTERM, which the runner sends to cancel a job, abort
- * the action's signal and leave it the time to clean up.
+ * Runs the action as a step of a job. A failure becomes one annotation and exit status 1. SIGINT and SIGTERM, which
+ * the runner sends to cancel a job, abort the action's signal and leave it the time to clean up.
+ *
+ * @param setFailureOutputs - sets what later steps read of a step that failed
  */
-export async function run(action: Action): Promise<void> {
+export async function run(action: Action, setFailureOutputs: () => void): Promise<void> {
   const cancellation = new AbortController();
   // They stay until the process ends: a signal that comes when the work is done must not undo its success.
   const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancelled(signal));
   process.on('SIGINT', cancel).on('SIGTERM', cancel);
   const failure = { isReported: false };
   const failOnce = (error: unknown) => {
-    if (!failure.isReported) fail(error);
+    if (!failure.isReported) fail(error, setFailureOutputs);
     failure.isReported = true;
   };
   process.on('uncaughtException', (error) => {
@@ -39,10 +39,10 @@ export async function run(action: Action): Promise<void> {
 
 const DEFECT = { title: 'Defect in wheel-store-action' } as const;
 
-function fail(error: unknown): void {
+function fail(error: unknown, setFailureOutputs: () => void): void {
   process.exitCode = 1;
   try {
-    core.setOutput('skip-build', 'false');
+    setFailureOutputs();
   } catch {
     // Where the outputs cannot be written, the error itself must still be seen.
   }

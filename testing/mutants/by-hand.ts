@@ -235,8 +235,8 @@ export const BY_HAND: readonly Edit[] = [
   },
   {
     name: 'run: a failure leaves skip-build unset',
-    file: 'src/runner/run.ts',
-    find: "    core.setOutput('skip-build', 'false');\n",
+    file: 'src/runner/outputs.ts',
+    find: "  core.setOutput('skip-build', 'false');\n",
     replace: '',
     tests: find('403 fails and names'),
   },
