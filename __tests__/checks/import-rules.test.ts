@@ -33,6 +33,7 @@ const FORBIDDEN: readonly Probe[] = [
   ['src/actions/probe-main.ts', '../main/find.ts'],
   ['src/actions/probe-sdk.ts', '@aws-sdk/client-s3'],
   ['src/errors.ts', './untrusted/quote.ts'],
+  ['src/sizes.ts', './runner/log.ts'],
 ];
 
 const ALLOWED: readonly Probe[] = [
@@ -40,6 +41,7 @@ const ALLOWED: readonly Probe[] = [
   ['src/runner/probe-allowed.ts', '@actions/core'],
   ['src/comment/probe-allowed.ts', '@actions/github'],
   ['src/slots/probe-allowed.ts', '../bucket/objects.ts'],
+  ['src/slots/index-page.ts', '../sizes.ts'],
   ['src/bucket/probe-allowed.ts', '@aws-sdk/client-s3'],
   ['src/wheel/probe-allowed.ts', '../untrusted/quote.ts'],
 ];

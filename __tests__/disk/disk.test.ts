@@ -2,7 +2,7 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { faultOf, freeBytes, freeBytesOf, makeFolders } from '../../src/disk/disk.ts';
+import { faultOf, freeBytesOf, makeFolders, tooFewFreeBytes } from '../../src/disk/disk.ts';
 
 describe('case 69: free bytes', () => {
   test.each<[title: string, blocks: number, bavail: number, bsize: number, free: number | undefined]>([
@@ -17,9 +17,10 @@ describe('case 69: free bytes', () => {
     expect(freeBytesOf({ blocks, bavail, bsize })).toBe(free);
   });
 
-  test('are not known if the system call fails', async () => {
-    expect(await freeBytes(join(tmpdir(), 'no such folder'))).toBeUndefined();
-    expect(await freeBytes(tmpdir())).toBeGreaterThan(0);
+  test('are too few for what does not fit, and never if the system call fails', async () => {
+    expect(await tooFewFreeBytes(tmpdir(), Number.POSITIVE_INFINITY)).toBeGreaterThan(0);
+    expect(await tooFewFreeBytes(tmpdir(), 1)).toBeUndefined();
+    expect(await tooFewFreeBytes(join(tmpdir(), 'no such folder'), Number.POSITIVE_INFINITY)).toBeUndefined();
   });
 });
 

@@ -2,8 +2,10 @@ import { describe, expect, test } from '@jest/globals';
 import { renderComment } from '../../src/comment/text.ts';
 import { commitNamedBy } from '../../src/provenance/commits.ts';
 import { originOf } from '../../src/provenance/left-over.ts';
-import { printable, readableSize } from '../../src/runner/log.ts';
-import { cutToLimit, escapeCell } from '../../src/runner/summary.ts';
+import { printable } from '../../src/runner/log.ts';
+import { escapeCell } from '../../src/runner/markdown.ts';
+import { cutToLimit } from '../../src/runner/summary.ts';
+import { readableSize } from '../../src/sizes.ts';
 import { renderIndexPage } from '../../src/slots/index-page.ts';
 import { readCommands, shownText } from '../../testing/runner.ts';
 
@@ -116,10 +118,10 @@ test.each([
   [0, '0 bytes'],
   [1, '1 byte'],
   [1023, '1023 bytes'],
-  [1024, '1.0 KiB (1024 bytes)'],
-  [1_468_006, '1.4 MiB (1468006 bytes)'],
-  [1024 ** 2 - 1, '1.0 MiB (1048575 bytes)'],
-  [6 * 1024 ** 3, '6.0 GiB (6442450944 bytes)'],
+  [1024, '1.0 KiB (1,024 bytes)'],
+  [1_468_006, '1.4 MiB (1,468,006 bytes)'],
+  [1024 ** 2 - 1, '1.0 MiB (1,048,575 bytes)'],
+  [6 * 1024 ** 3, '6.0 GiB (6,442,450,944 bytes)'],
 ])('%d bytes read %s', (bytes, text) => {
   expect(readableSize(bytes)).toBe(text);
 });

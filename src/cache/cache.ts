@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { constants, copyFile, link, lstat, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freeBytes } from '../disk/disk.ts';
+import { tooFewFreeBytes } from '../disk/disk.ts';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { say, warn } from '../runner/log.ts';
 import type { SavedWheel, WheelCache } from '../slots/download.ts';
@@ -131,8 +131,8 @@ async function keep(
 }
 
 async function lackOfRoom(folder: string, bytes: number): Promise<Answer | undefined> {
-  const free = await freeBytes(folder);
-  if (free === undefined || free >= bytes) return undefined;
+  const free = await tooFewFreeBytes(folder, bytes);
+  if (free === undefined) return undefined;
   return {
     outcome: 'declined',
     reason: `it would take ${bytes} bytes, and ${folder} has ${free} bytes free`,

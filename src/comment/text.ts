@@ -1,8 +1,8 @@
 /** The comment on a pull request: how it is known again, what it says, what is to be done. Values in, values out. */
 import { createHash } from 'node:crypto';
-import { readableSize } from '../runner/log.ts';
+import { code, escapeCell } from '../runner/markdown.ts';
 import { shellSafe } from '../runner/shell.ts';
-import { escapeCell } from '../runner/summary.ts';
+import { readableSize } from '../sizes.ts';
 import { compareDecimals } from '../slots/lookup.ts';
 
 /** The run whose work a comment shows: by it, comments are older or newer. */
@@ -119,11 +119,6 @@ function renderEntry({ target, filename, url, size }: CommentEntry, commit: stri
 
 function block(command: string): string {
   return `\`\`\`sh\n${command}\n\`\`\``;
-}
-
-/** GitHub looks for @names and #numbers everywhere but in code. */
-function code(text: string): string {
-  return `<code>${escapeCell(text)}</code>`;
 }
 
 /** What a step wants a comment to be. */

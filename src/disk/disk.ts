@@ -42,9 +42,16 @@ export function freeBytesOf({
   return blocks > 0 && bsize > 0 && Number.isFinite(free) && bavail >= 0 ? free : undefined;
 }
 
-/** The bytes that are free where `folder` is; undefined when the file system does not say. */
-export async function freeBytes(folder: string): Promise<number | undefined> {
-  return statfs(folder).then(freeBytesOf, () => undefined);
+/**
+ * Whether a file system has too little room.
+ *
+ * @param folder - anywhere on it
+ * @param bytes - that are to be written there
+ * @returns the bytes that are free, if those are fewer; undefined also when the file system does not say
+ */
+export async function tooFewFreeBytes(folder: string, bytes: number): Promise<number | undefined> {
+  const free = await statfs(folder).then(freeBytesOf, () => undefined);
+  return free === undefined || free >= bytes ? undefined : free;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Says now and then how far a long transfer is. */
-import { say, shortSize } from './log.ts';
+import { shortSize } from '../sizes.ts';
+import { say } from './log.ts';
 
 /** A transfer as it stands. Sizes are in bytes, times in milliseconds of one clock. */
 export interface Transfer {

@@ -1,11 +1,13 @@
 /** The job summary: which wheel, where it is, how to install it, and whether the build was skipped. */
 import * as core from '@actions/core';
+import { readableSize, shortSize } from '../sizes.ts';
 import { wordsOf } from '../untrusted/foreign-text.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import type { Inventory } from '../wheel/largest.ts';
 import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
-import { printable, shortSize, trace } from './log.ts';
+import { printable, trace } from './log.ts';
+import { code, escapeCell } from './markdown.ts';
 import type { LinkedWheel } from './outputs.ts';
 import { quoted, shellSafe } from './shell.ts';
 
@@ -82,14 +84,13 @@ export function cutToLimit(markdown: string, limit: number): string {
 
 function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): string {
   const { target, size, sha256, key, name, requiresPython } = wheel;
-  const exactly = size < 1024 ? '' : ` (${size.toLocaleString('en-US')} bytes)`;
   const unpacked =
     inventory === undefined
       ? ''
       : `, unpacked ${shortSize(inventory.unpackedSize)} in ${count(inventory.files, 'file')}`;
   const rows: [string, string][] = [
     ['Target', target === '' ? '' : code(target)],
-    ['Size', escapeCell(`${shortSize(size)}${exactly}${unpacked}`)],
+    ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
     ['Change', before === undefined ? '' : change(size, before, inputs)],
     ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
@@ -234,14 +235,4 @@ function shortened(text: string): string {
 /** A label or figure that is not to be torn apart at a line's end. */
 function unbroken(text: string): string {
   return escapeCell(text).replaceAll(' ', '&nbsp;');
-}
-
-/** GitHub's own rules for code spans allow no backtick and no bar in a table's cell, so HTML carries the text. */
-function code(text: string): string {
-  return `<code>${escapeCell(text)}</code>`;
-}
-
-/** Escapes what Markdown, HTML and the table would read as more than text. */
-export function escapeCell(text: string): string {
-  return printable(text).replace(/[&<>"'|`*_[\]\\~:@#]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -4,7 +4,7 @@ import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'n
 import { join } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { downloadObject } from '../bucket/download.ts';
-import { faultOf, freeBytes, isAbsence, makeFolders } from '../disk/disk.ts';
+import { faultOf, isAbsence, makeFolders, tooFewFreeBytes } from '../disk/disk.ts';
 import { hashFile } from '../disk/open-wheel.ts';
 import { WheelStoreError } from '../errors.ts';
 import { inspectWheel } from '../wheel/archive.ts';
@@ -303,8 +303,8 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 async function checkFreeSpace(folder: string, bytes: number, wheels: readonly StoredWheel[]): Promise<void> {
-  const free = await freeBytes(folder);
-  if (free === undefined || free >= bytes) return;
+  const free = await tooFewFreeBytes(folder, bytes);
+  if (free === undefined) return;
   const what = wheels.length === 1 ? wheels[0]!.name.filename : `The ${wheels.length} wheels`;
   throw new WheelStoreError({
     title: 'Disk too full',

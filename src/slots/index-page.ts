@@ -1,5 +1,5 @@
 /** The commit's index page: for people to read, for pip and uv to install from. Values in, text out. */
-
+import { shortSize } from '../sizes.ts';
 import { escapeUnseen } from '../untrusted/quote.ts';
 import type { WheelName } from '../wheel/filename.ts';
 import { type CommitPlace, commitFolder } from './layout.ts';
@@ -101,7 +101,7 @@ function row(wheel: ListedOnPage, page: IndexPage): string {
     `<a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
     `<td>${escapeHtml(target)}</td>`,
     `<td>${tags(name)}</td>`,
-    `<td class="size">${size(wheel.size)}</td>`,
+    `<td class="size">${shortSize(wheel.size).replace(' ', '&nbsp;')}</td>`,
     `<td>${builtBy(wheel, page)}</td></tr>`,
   ].join('');
 }
@@ -115,12 +115,6 @@ function hrefOf({ key, sha256 }: ListedOnPage, { place, project }: IndexPage): s
 function tags({ tags }: WheelName): string {
   const shown = tags.slice(0, 3).map((tag) => `<code>${escapeHtml(tag)}</code>`);
   return `${shown.join('<br>')}${tags.length > shown.length ? `<br>and ${tags.length - shown.length} more` : ''}`;
-}
-
-function size(bytes: number): string {
-  return bytes < 1_000_000
-    ? `${(bytes / 1000).toFixed(1)}&nbsp;kB`
-    : `${(bytes / 1_000_000).toFixed(1)}&nbsp;MB`;
 }
 
 function builtBy({ run, attempt }: ListedOnPage, { repositoryUrl }: IndexPage): string {

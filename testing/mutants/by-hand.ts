@@ -171,9 +171,9 @@ export const BY_HAND: readonly Edit[] = [
   },
   {
     name: 'save: free space is not looked at',
-    file: 'src/slots/download.ts',
-    find: 'if (free === undefined || free >= bytes) return;',
-    replace: 'if (free === undefined || free >= 0) return;',
+    file: 'src/disk/disk.ts',
+    find: 'free === undefined || free >= bytes',
+    replace: 'free === undefined || free >= 0',
     tests: fetch('has less free'),
   },
   {
