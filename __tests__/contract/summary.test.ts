@@ -107,6 +107,30 @@ describe('the change in size against the commit before', () => {
   });
 });
 
+describe('a find that does not look, or gets no answer, tells why the build is needed', () => {
+  test('rebuild: true', async () => {
+    await using job = await startJob(bucket);
+    const { summary } = await job.step('find', { rebuild: 'true' });
+    expect(shownText(summary)).toBe('### Build needed\n\nNot looked up: rebuild is true.\n\n');
+  });
+
+  test('on-error: build, in the words of the store, which make nothing of their own', async () => {
+    await using job = await startJob(bucket);
+    const words = '</p><img src=x> [a](https://evil.example.com) `x` |';
+    const refusal = s3Error(400, 'InvalidRequest', words.replaceAll('<', '&lt;'));
+    await using proxy = await startFaultProxy(bucket.endpoint, () => refusal);
+    const inputs = { 'endpoint-url': proxy.endpoint, 'on-error': 'build' };
+    const { summary, warnings, code } = await job.step('find', inputs);
+    expect(code).toBe(0);
+    expect(summary).toMatch(
+      /^### Build needed\n\nThe store gave no answer \(on-error&#58; build\)\. .+\n\n$/,
+    );
+    expect(shownText(summary)).toContain(words);
+    expect(summary).not.toMatch(/[<`|[]/);
+    expect(warnings[0]).toContain(words);
+  });
+});
+
 test('the largest files of a stored wheel are named', async () => {
   await using job = await startJob(bucket);
   const files = Object.fromEntries(

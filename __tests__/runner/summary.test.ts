@@ -188,13 +188,13 @@ describe('whatever text comes from outside', () => {
     return summaryOf([{ ...wheel, url, plainUrl: url }], {
       inventory: { files: 11, unpackedSize: 1, largest },
       before: { size: 7, earlier: { commit: BEFORE, what: text } },
-      lacking: text,
+      reason: text,
       heading: text,
     });
   }
 
   function severalWith(text: string): string {
-    return summaryOf([{ ...foo, target: text, sha256: text }, foo11], { index: INDEX, lacking: text });
+    return summaryOf([{ ...foo, target: text, sha256: text }, foo11], { index: INDEX, reason: text });
   }
 
   test('GitHub’s own Markdown makes the same elements of it, and shows it as it is', () => {

@@ -105,6 +105,6 @@ async function report(
     inputs,
     wheels,
     index,
-    ...(isComplete(found) ? {} : { lacking: found.lacking }),
+    ...(isComplete(found) ? {} : { reason: `Not stored: ${found.lacking}.` }),
   });
 }

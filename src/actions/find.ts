@@ -12,6 +12,8 @@ import { countWheels, writeSummary } from '../runner/summary.ts';
 import { isComplete } from '../slots/lookup.ts';
 import { ask } from './ask.ts';
 
+const BUILD_NEEDED = 'Build needed';
+
 /**
  * Says whether the build can be skipped because the commit's wheel is stored.
  *
@@ -23,7 +25,7 @@ export async function find(signal: AbortSignal): Promise<void> {
   await noteVerdicts(notedPlace(inputs), verdicts(inputs, []));
   if (inputs.rebuild) {
     say('Not looked up: rebuild is true, so the answer is to build.');
-    return answerBuild(inputs);
+    return answerBuild(inputs, 'Not looked up: rebuild is true.');
   }
   const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
@@ -31,7 +33,7 @@ export async function find(signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (inputs.onError !== 'build' || signal.aborted || !(error instanceof WheelStoreError)) throw error;
     warn(`${error.message} Because of on-error: build, the answer is to build.`, error.title);
-    answerBuild(inputs);
+    await answerBuild(inputs, `The store gave no answer (on-error: build). ${error.message}`);
   } finally {
     bucket.close();
   }
@@ -51,8 +53,11 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
   setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
   await noteVerdicts(notedPlace(inputs), verdicts(inputs, found.wheels));
-  const heading = skipBuild ? `${countWheels(wheels)} found, the build can be skipped` : 'Build needed';
-  await writeSummary({ heading, inputs, wheels, index, ...(skipBuild ? {} : { lacking: found.lacking }) });
+  await writeSummary(
+    skipBuild
+      ? { heading: `${countWheels(wheels)} found, the build can be skipped`, inputs, wheels, index }
+      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.lacking}.`, inputs, wheels, index },
+  );
 }
 
 /** By target: whether its build can be skipped, for a store step of this job. */
@@ -68,7 +73,8 @@ function verdicts(
 }
 
 /** The answer without a look-up: everything that was asked for has to be built. */
-function answerBuild(inputs: FindInputs): void {
+async function answerBuild(inputs: FindInputs, reason: string): Promise<void> {
   setWheelOutputs(inputs.bucket, [], false, '');
   core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? [] : inputs.targets));
+  await writeSummary({ heading: BUILD_NEEDED, reason, inputs, wheels: [], index: '' });
 }

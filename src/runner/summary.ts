@@ -18,8 +18,8 @@ export interface Report {
   readonly wheels: readonly LinkedWheel[];
   /** URL of the commit's index page; empty when there is none. */
   readonly index: string;
-  /** What was looked for and is not stored. */
-  readonly lacking?: string;
+  /** One sentence or more, below the heading: why a wheel is not there. */
+  readonly reason?: string;
   /** What the one wheel is made of. */
   readonly inventory?: Inventory;
   readonly before?: SizeBefore;
@@ -59,14 +59,14 @@ export function countWheels(wheels: readonly unknown[]): string {
 
 /** Renders the report as GitHub-flavoured Markdown; what comes from outside is escaped. */
 export function renderSummary(report: Report): string {
-  const { heading, wheels, lacking, inventory } = report;
+  const { heading, reason, wheels, inventory } = report;
   const [first, ...more] = wheels;
   const parts = [`### ${escapeCell(heading)}`];
+  if (reason !== undefined) parts.push(escapeCell(reason));
   if (first !== undefined && more.length === 0) parts.push(details(first, report), install(first));
   // The table comes last of what may be long, so that it alone is cut where all is too long.
   if (more.length > 0) parts.push(installSeveral(wheels, report.index), overview(wheels, report.inputs));
   if (first !== undefined && inventory !== undefined) parts.push(contents(inventory, first.size));
-  if (lacking !== undefined) parts.splice(1, 0, `Not stored: ${escapeCell(lacking)}.`);
   return `${parts.join('\n\n')}\n\n`;
 }
 
