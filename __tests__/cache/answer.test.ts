@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Answer, judge, type Line, readLine, withoutSecrets } from '../../src/cache/answer.ts';
+import { type Answer, judge, type Line, readLine, withoutMasked } from '../../src/cache/answer.ts';
 import { secondsFor } from '../../src/cache/process.ts';
 
 const DONE: Answer = { outcome: 'done', reason: '' };
@@ -22,7 +22,7 @@ describe('lines of the process', () => {
 
 test('secrets are taken out wherever they stand, and each URL loses its query', () => {
   const text = 'GET http://host/a?sig=x%2F&se=1 "https://b/c?d" token tokens plain? yes';
-  expect(withoutSecrets(text, ['token', ''])).toBe(
+  expect(withoutMasked(text, ['token', ''])).toBe(
     'GET http://host/a?*** "https://b/c?***" *** ***s plain? yes',
   );
 });

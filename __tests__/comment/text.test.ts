@@ -8,7 +8,7 @@ import {
   type CommentContent,
   type Decision,
   type Draft,
-  decide,
+  decideComment,
   keyOf,
   type MarkedComment,
   type Marker,
@@ -16,7 +16,7 @@ import {
   renderComment,
   renderMarker,
 } from '../../src/comment/text.ts';
-import { originOf, pullRequestOf } from '../../src/runner/event.ts';
+import { endedRunOf, pullRequestOf } from '../../src/runner/event.ts';
 import { printable } from '../../src/runner/log.ts';
 import { shellSafe } from '../../src/runner/shell.ts';
 import { askPython } from '../../testing/python.ts';
@@ -187,7 +187,7 @@ describe('what is to be done', () => {
       { kind: 'remove', id: 2 },
     ],
   ])('%s', (_title, comments, wanted, { says, ...expected }) => {
-    const decision = decide(comments, wanted);
+    const decision = decideComment(comments, wanted);
     expect(decision).toMatchObject(expected);
     if (says !== undefined) expect((decision as { body: string }).body).toContain(says);
   });
@@ -195,7 +195,7 @@ describe('what is to be done', () => {
   test('line ends that GitHub’s editor leaves are no change', () => {
     const { id, body, marker: written } = found(1);
     const edited = { id, marker: written, body: body.trimEnd().replaceAll('\n', '\r\n') };
-    expect(decide([edited], draft())).toEqual({ kind: 'done', id: 1 });
+    expect(decideComment([edited], draft())).toEqual({ kind: 'done', id: 1 });
   });
 });
 
@@ -283,7 +283,7 @@ describe('however the requests of many jobs fall between each other', () => {
       const found = [...world.comments].map(([id, body]) => ({ id, body, marker: readMarker(body)! }));
       yield;
       const draft = { key: KEY, stamp: { run, attempt: '1', commit: A }, by: hex(`${target}${run}`) };
-      const decision = decide(found, { ...draft, content: content(...world.stored) });
+      const decision = decideComment(found, { ...draft, content: content(...world.stored) });
       yield;
       if (decision.kind === 'done' || decision.kind === 'leave') return;
       if (decision.kind === 'create') {
@@ -314,7 +314,12 @@ describe('however the requests of many jobs fall between each other', () => {
       const view = own.look(world.past[Math.max(0, world.now - world.lag)] ?? []);
       yield;
       const stamp = { run: '7', attempt: '1', commit: A };
-      const decision = decide(view.comments, { key: KEY, stamp, by, content: content(...world.stored) });
+      const decision = decideComment(view.comments, {
+        key: KEY,
+        stamp,
+        by,
+        content: content(...world.stored),
+      });
       yield;
       if (decision.kind === 'done' && !view.isSettled && waits < 5) {
         waits += 1;
@@ -570,6 +575,6 @@ describe('what an event says', () => {
     [{ workflow_run: { id: 12 } }, undefined],
     [{ pull_request: { number: 5 } }, undefined],
   ])('%j: by run %p', (event, origin) => {
-    expect(originOf(event as Parameters<typeof originOf>[0])).toEqual(origin);
+    expect(endedRunOf(event as Parameters<typeof endedRunOf>[0])).toEqual(origin);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { renderComment } from '../../src/comment/text.ts';
 import { commitNamedBy } from '../../src/provenance/commits.ts';
-import { originOf } from '../../src/provenance/left-over.ts';
+import { provenanceOf } from '../../src/provenance/left-over.ts';
 import { printable } from '../../src/runner/log.ts';
 import { escapeCell } from '../../src/runner/markdown.ts';
 import { cutToLimit } from '../../src/runner/summary.ts';
@@ -149,6 +149,6 @@ describe('where a wheel is from, by its times against the job’s beginning', ()
     ['a time of modification in the future', BEGAN + 60_000, BEGAN - 60_000, 'this job'],
   ];
   test.each(cases)('%s', (_title, modified, placed, origin) => {
-    expect(originOf({ modified, placed }, BEGAN)).toBe(origin);
+    expect(provenanceOf({ modified, placed }, BEGAN)).toBe(origin);
   });
 });

@@ -2,7 +2,7 @@
  * Gives hostile texts of a mebibyte to every pure reader of text from outside, and prints what each took of the
  * processor. Run by hostile-texts.test.ts as a process of its own, since a reader that hangs cannot be stopped.
  */
-import { judge, readLine, withoutSecrets } from '../../src/cache/answer.ts';
+import { judge, readLine, withoutMasked } from '../../src/cache/answer.ts';
 import { readMarker } from '../../src/comment/text.ts';
 import { commitNamedBy } from '../../src/provenance/commits.ts';
 import { printable } from '../../src/runner/log.ts';
@@ -95,7 +95,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   isTarget,
   cacheLine: readLine,
   cacheAnswer: (text) => judge(undefined, [readLine(text), { kind: 'fault', text }]),
-  withoutSecrets: (text) => withoutSecrets(text, ['secret']),
+  withoutMasked: (text) => withoutMasked(text, ['secret']),
 };
 
 const fill = (text: string) => text.repeat(Math.ceil(BYTES / text.length));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { commitBefore, isForkPullRequest, originOf, pullRequestOf } from '../../src/runner/event.ts';
+import { commitBefore, endedRunOf, isForkPullRequest, pullRequestOf } from '../../src/runner/event.ts';
 import { renderIndexPage } from '../../src/slots/index-page.ts';
 import { commitFolder, isTarget, readWheelKey, wheelKey } from '../../src/slots/layout.ts';
 import { rank } from '../../src/slots/lookup.ts';
@@ -146,7 +146,7 @@ describe('events that say anything', () => {
           numbers += 1;
           expect(Number.isSafeInteger(number) && number > 0).toBe(true);
         }
-        const origin = originOf(payload);
+        const origin = endedRunOf(payload);
         if (origin !== undefined) expect(`${origin.run}_${origin.attempt}`).toMatch(/^[1-9]\d*_[1-9]\d*$/);
         const before = commitBefore(payload, 'a'.repeat(40), 'b'.repeat(40));
         if (before !== undefined) expect(before.commit).toMatch(/^[0-9a-f]{40}$/);

@@ -6,7 +6,7 @@ import { openBucket } from '../bucket/client.ts';
 import type { ActionsCache } from '../cache/cache.ts';
 import { WheelStoreError } from '../errors.ts';
 import { type FetchInputs, readFetchInputs } from '../runner/inputs.ts';
-import { noteFetched, notedPlace } from '../runner/job-notes.ts';
+import { noteFetched, notesKey } from '../runner/job-notes.ts';
 import { describeWheel, note, requestTracer, say, sayAll, trace } from '../runner/log.ts';
 import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
 import { progressOf } from '../runner/progress.ts';
@@ -38,11 +38,11 @@ export async function fetch(signal: AbortSignal): Promise<void> {
     const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress, trace });
     saved.forEach(noteUnverified);
     await noteFetched(
-      notedPlace(inputs),
+      notesKey(inputs),
       saved.map(({ path }) => path),
     );
     sayAll(`Fetched ${saved.length} wheels into ${folder}`, saved.map(outcome));
-    await report(bucket, inputs, found, saved);
+    await setOutputsAndSummary(bucket, inputs, found, saved);
     // All is done by now: what goes wrong from here on, or is cancelled, takes nothing away.
     await cache?.keep(saved, signal);
   } finally {
@@ -87,7 +87,7 @@ function outcome({ wheel: { sha256, size }, path, how }: SavedWheel): string {
   return `Fetched ${path}${source}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`;
 }
 
-async function report(
+async function setOutputsAndSummary(
   bucket: Bucket,
   inputs: FetchInputs,
   found: Reply,

@@ -5,7 +5,7 @@ import { openBucket } from '../bucket/client.ts';
 import { WheelStoreError } from '../errors.ts';
 import { warnOfOtherHead } from '../provenance/commits.ts';
 import { type FindInputs, readFindInputs } from '../runner/inputs.ts';
-import { notedPlace, noteVerdicts, type Verdict } from '../runner/job-notes.ts';
+import { notesKey, noteVerdicts, type Verdict } from '../runner/job-notes.ts';
 import { describeWheel, requestTracer, say, sayAll, warn } from '../runner/log.ts';
 import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
@@ -22,7 +22,7 @@ const BUILD_NEEDED = 'Build needed';
 export async function find(signal: AbortSignal): Promise<void> {
   const inputs = readFindInputs();
   // What ends this step before its answer leaves the build to be done.
-  await noteVerdicts(notedPlace(inputs), verdicts(inputs, []));
+  await noteVerdicts(notesKey(inputs), verdicts(inputs, []));
   if (inputs.rebuild) {
     say('Not looked up: rebuild is true, so the answer is to build.');
     return answerBuild(inputs, 'Not looked up: rebuild is true.');
@@ -52,7 +52,7 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
   const index = await indexUrl(bucket, inputs.place, found.hasIndex);
   setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
-  await noteVerdicts(notedPlace(inputs), verdicts(inputs, found.wheels));
+  await noteVerdicts(notesKey(inputs), verdicts(inputs, found.wheels));
   await writeSummary(
     skipBuild
       ? { heading: `${countWheels(wheels)} found, the build can be skipped`, inputs, wheels, index }

@@ -9,7 +9,7 @@ import { checkVersion, warnOfOtherCommit } from '../provenance/commits.ts';
 import { checkLeftOver, jobBegan } from '../provenance/left-over.ts';
 import { seeWheels, signsOfBuild } from '../provenance/skipped-build.ts';
 import { readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
-import { notedPlace, readNotes, type Verdict } from '../runner/job-notes.ts';
+import { notesKey, readNotes, type Verdict } from '../runner/job-notes.ts';
 import { describeWheel, requestTracer, say, trace, warn } from '../runner/log.ts';
 import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
 import { progressOf } from '../runner/progress.ts';
@@ -35,7 +35,7 @@ export async function store(signal: AbortSignal): Promise<void> {
   const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
   const path = onlyWheel(search);
   const checked = path === undefined ? undefined : await check(path, inputs, signal);
-  const notes = await readNotes(notedPlace(inputs));
+  const notes = await readNotes(notesKey(inputs));
   const verdict = notes.verdicts[inputs.target];
   if (checked === undefined && verdict === 'build') throw await forgotten(inputs, search, signal);
   const bucket = await openBucket(inputs.bucket, requestTracer());

@@ -1,5 +1,5 @@
 /** What the process that talks to the Actions cache says, and what of it follows. */
-import { foreignText, withoutSecrets as withoutUsualSecrets } from '../untrusted/foreign-text.ts';
+import { foreignText, withoutSecrets } from '../untrusted/foreign-text.ts';
 
 /** What it is asked to do. */
 export type Operation = 'restore' | 'save';
@@ -50,8 +50,8 @@ export function readLine(line: string): Line {
  *
  * @param secrets - as they may stand in the text, short ones included
  */
-export function withoutSecrets(text: string, secrets: Iterable<string>): string {
-  let clean = withoutUsualSecrets(text);
+export function withoutMasked(text: string, secrets: Iterable<string>): string {
+  let clean = withoutSecrets(text);
   for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '***');
   return clean;
 }

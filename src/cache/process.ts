@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { trace } from '../runner/log.ts';
 import { hideSecrets, wordsOf } from '../untrusted/foreign-text.ts';
-import { type Answer, judge, type Line, type Operation, readLine, withoutSecrets } from './answer.ts';
+import { type Answer, judge, type Line, type Operation, readLine, withoutMasked } from './answer.ts';
 
 /** What the process is to do. */
 export interface CacheRequest {
@@ -106,7 +106,7 @@ function linesOf(child: ChildProcess, environment: CacheSettings['environment'])
       hideSecrets([text]);
       return;
     }
-    const clean = withoutSecrets(text, secrets);
+    const clean = withoutMasked(text, secrets);
     lines.push({ kind, text: clean });
     trace(`Actions cache: ${clean}`);
   };

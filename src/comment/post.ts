@@ -24,11 +24,11 @@ import {
   refusalIn,
 } from './github.ts';
 import { type ListedComment, OwnWrites } from './own-writes.ts';
-import { explain } from './refusals.ts';
+import { explainRefusal } from './refusals.ts';
 import {
   type CommentContent,
   type Decision,
-  decide,
+  decideComment,
   isOlder,
   keyOf,
   readMarker,
@@ -83,7 +83,7 @@ export async function commentOnPullRequest(
     await converge(bucket, inputs, comment, thread, patience);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw explain(error, { ...comment, pullRequest, repository: inputs.repository });
+    throw explainRefusal(error, { ...comment, pullRequest, repository: inputs.repository });
   }
 }
 
@@ -120,10 +120,10 @@ async function converge(
   for (let round = 1; round <= MOST_ROUNDS; round += 1) {
     const view = progress.own.look(await findComments(thread, key));
     const content = await readContent(bucket, inputs, known, patience.signal);
-    const decision = decide(view.comments, { key, stamp, by, content });
+    const decision = decideComment(view.comments, { key, stamp, by, content });
     if (await waitForList(decision, view.isSettled, progress, patience)) continue;
     if (decision.kind === 'done' || decision.kind === 'leave')
-      return report(decision, thread, stamp, progress.url);
+      return sayOutcome(decision, thread, stamp, progress.url);
     if (!(await tryToWrite(thread, decision, progress, patience))) continue;
     if (decision.kind === 'update' && decision.replaces) await pause(SETTLING_MS, patience);
     else if (round > 1) await pause(jitter(round), patience);
@@ -287,7 +287,7 @@ async function write({ github, at }: Thread, decision: Write, own: OwnWrites): P
   }
 }
 
-function report(decision: Exclude<Decision, Write>, { at }: Thread, stamp: Stamp, written: string): void {
+function sayOutcome(decision: Exclude<Decision, Write>, { at }: Thread, stamp: Stamp, written: string): void {
   const which = `pull request #${at.issue_number}`;
   if (decision.kind === 'done') {
     say(written === '' ? `The comment on ${which} shows this already.` : `Commented on ${which}: ${written}`);

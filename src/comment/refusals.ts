@@ -11,7 +11,7 @@ export interface CommentPurpose {
 }
 
 /** @returns the error to throw: `error` itself when it is already explained, or a defect */
-export function explain(error: unknown, purpose: CommentPurpose): unknown {
+export function explainRefusal(error: unknown, purpose: CommentPurpose): unknown {
   if (!isHttpError(error)) return error;
   return new WheelStoreError(problemOf(refusalIn(error), purpose), { cause: error });
 }

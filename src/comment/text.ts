@@ -147,7 +147,7 @@ export type Decision =
  *
  * @param found - comments with the draft's key, by an author who can be trusted
  */
-export function decide(found: readonly MarkedComment[], draft: Draft): Decision {
+export function decideComment(found: readonly MarkedComment[], draft: Draft): Decision {
   const { key, stamp, by, content } = draft;
   const [kept, ...later] = found.toSorted((a, b) => a.id - b.id);
   if (kept === undefined) return { kind: 'create', body: renderComment({ key, ...stamp, by }, content) };

@@ -72,12 +72,12 @@ export async function findWheels(
   let wheels: string[] = [];
   for (const line of readPathLines(await asName(path, workspace))) {
     try {
-      const place = await placeOf(line, workspace, home);
+      const meaning = await meaningOf(line, workspace, home);
       if (line.isExcluded) {
-        wheels = wheels.filter((wheel) => !place.globs.some((glob) => covers(glob, wheel)));
+        wheels = wheels.filter((wheel) => !meaning.globs.some((glob) => covers(glob, wheel)));
         continue;
       }
-      const found = await lookAt(line.written, place, workspace, spend);
+      const found = await lookAt(line.written, meaning, workspace, spend);
       if (found.wheels.length === 0) refuseVariables(line.text);
       lines.push(found);
       wheels.push(...found.wheels);
@@ -99,18 +99,18 @@ async function asName(path: string, workspace: string): Promise<string> {
 }
 
 /** What one line of `path` means: a file or folder that is there, or patterns. */
-interface Place {
+interface Meaning {
   /** As written, with the home folder. */
   readonly path: string;
   readonly existing: 'file' | 'folder' | undefined;
   readonly globs: readonly Glob[];
 }
 
-async function placeOf(
+async function meaningOf(
   { text, isExcluded }: PathLine,
   workspace: string,
   home: string | undefined,
-): Promise<Place> {
+): Promise<Meaning> {
   const path = expandHome(text, home);
   const absolute = resolve(workspace, path);
   const there = await stat(absolute).catch((error: unknown) => {
@@ -129,7 +129,7 @@ async function placeOf(
 
 async function lookAt(
   line: string,
-  { path, existing, globs }: Place,
+  { path, existing, globs }: Meaning,
   workspace: string,
   spend: () => void,
 ): Promise<LineSearch> {

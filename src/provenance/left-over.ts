@@ -18,13 +18,13 @@ const COARSEST_CLOCK_MS = 2_000;
  * @throws WheelStoreError for a wheel that was there before, unless `allowStale` only warns of it
  */
 export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allowStale: boolean): void {
-  const origin = began === undefined ? 'this job' : originOf(wheel, began);
-  if (origin === 'brought along') {
+  const provenance = began === undefined ? 'this job' : provenanceOf(wheel, began);
+  if (provenance === 'brought along') {
     say(
       `${wheel.filename} was written before this job began and put here since, as caches and copies that keep times do.`,
     );
   }
-  if (origin !== 'left over') return;
+  if (provenance !== 'left over') return;
   refuseStale(
     {
       title: 'Wheel older than the job',
@@ -42,7 +42,7 @@ export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allow
  *
  * @param began - milliseconds since 1970
  */
-export function originOf(
+export function provenanceOf(
   { modified, placed }: WheelTimes,
   began: number,
 ): 'this job' | 'brought along' | 'left over' {

@@ -55,7 +55,7 @@ export function pullRequestOf(event: EventPayload | undefined): number | undefin
  *
  * @returns undefined where it is the present run's own
  */
-export function originOf(
+export function endedRunOf(
   event: EventPayload | undefined,
 ): { readonly run: string; readonly attempt: string } | undefined {
   const { id, run_attempt: attempt } = event?.workflow_run ?? {};

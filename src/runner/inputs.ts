@@ -12,7 +12,7 @@ import {
   commitBefore,
   type EarlierCommit,
   type EventPayload,
-  originOf,
+  endedRunOf,
   isForkPullRequest,
   pullRequestOf,
   readEvent,
@@ -196,7 +196,7 @@ function readCommentInputs(
     apiUrl: env.GITHUB_API_URL || 'https://api.github.com',
     pullRequest: given ?? pullRequestOf(event),
     isFork: isForkPullRequest(env.GITHUB_EVENT_NAME, event, repository),
-    origin: originOf(event) ?? { run, attempt },
+    origin: endedRunOf(event) ?? { run, attempt },
     workflow: (env.GITHUB_WORKFLOW_REF ?? '').split('@')[0] || (env.GITHUB_WORKFLOW ?? ''),
   };
 }

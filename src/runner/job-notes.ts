@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import type { CommonInputs } from './inputs.ts';
 
 /** What is looked up, and where the notes are kept. */
-export interface NotedPlace {
+export interface NotesKey {
   /** RUNNER_TEMP; empty: there are no notes. */
   readonly temp: string;
   readonly endpoint: string;
@@ -18,7 +18,7 @@ export interface NotedPlace {
 }
 
 /** Where the notes on what these inputs are about are kept. */
-export function notedPlace({ temp, bucket, place }: CommonInputs): NotedPlace {
+export function notesKey({ temp, bucket, place }: CommonInputs): NotesKey {
   return { temp, endpoint: bucket.endpoint ?? '', bucket: bucket.name, ...place };
 }
 
@@ -37,22 +37,22 @@ const NONE: Notes = { verdicts: {}, fetched: [] };
 const MAX_BYTES = 1024 * 1024;
 
 /** Notes what a find step said. Without a folder for it nothing is noted. */
-export async function noteVerdicts(place: NotedPlace, verdicts: Notes['verdicts']): Promise<void> {
-  const before = await readNotes(place);
-  await write(place, { ...before, verdicts: { ...before.verdicts, ...verdicts } });
+export async function noteVerdicts(key: NotesKey, verdicts: Notes['verdicts']): Promise<void> {
+  const before = await readNotes(key);
+  await write(key, { ...before, verdicts: { ...before.verdicts, ...verdicts } });
 }
 
 /** Notes which wheels a fetch step wrote. */
-export async function noteFetched(place: NotedPlace, paths: readonly string[]): Promise<void> {
-  const before = await readNotes(place);
-  await write(place, { ...before, fetched: [...new Set([...before.fetched, ...paths])] });
+export async function noteFetched(key: NotesKey, paths: readonly string[]): Promise<void> {
+  const before = await readNotes(key);
+  await write(key, { ...before, fetched: [...new Set([...before.fetched, ...paths])] });
 }
 
 /** Reads the notes; what is missing or damaged says nothing. */
-export async function readNotes(place: NotedPlace): Promise<Notes> {
-  if (place.temp === '') return NONE;
+export async function readNotes(key: NotesKey): Promise<Notes> {
+  if (key.temp === '') return NONE;
   try {
-    const file = fileOf(place);
+    const file = fileOf(key);
     if ((await stat(file)).size > MAX_BYTES) return NONE;
     const { verdicts, fetched } = JSON.parse(await readFile(file, 'utf8')) as Partial<Notes>;
     return {
@@ -64,10 +64,10 @@ export async function readNotes(place: NotedPlace): Promise<Notes> {
   }
 }
 
-async function write(place: NotedPlace, notes: Notes): Promise<void> {
-  if (place.temp === '') return;
+async function write(key: NotesKey, notes: Notes): Promise<void> {
+  if (key.temp === '') return;
   try {
-    const file = fileOf(place);
+    const file = fileOf(key);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, JSON.stringify(notes));
   } catch {
@@ -75,7 +75,7 @@ async function write(place: NotedPlace, notes: Notes): Promise<void> {
   }
 }
 
-function fileOf({ temp, endpoint, bucket, prefix, commit }: NotedPlace): string {
+function fileOf({ temp, endpoint, bucket, prefix, commit }: NotesKey): string {
   const text = JSON.stringify([endpoint, bucket, prefix, commit]);
   return join(temp, 'wheel-store', `${createHash('sha256').update(text).digest('hex').slice(0, 32)}.json`);
 }

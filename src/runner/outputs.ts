@@ -69,7 +69,7 @@ export function setWheelOutputs(
   core.setOutput('run-id', only?.run ?? '');
   core.setOutput('run-attempt', only?.attempt ?? '');
   core.setOutput('index-url', index);
-  core.setOutput('wheels', JSON.stringify(wheels.map(describe)));
+  core.setOutput('wheels', JSON.stringify(wheels.map(wheelObject)));
 }
 
 /** The output of a step that failed: a job that goes on builds. */
@@ -87,6 +87,6 @@ export function requirement({ name, url, sha256 }: Pick<LinkedWheel, 'name' | 'u
   return `${name.project} @ ${url}${sha256 === '' ? '' : `#sha256=${sha256}`}`;
 }
 
-function describe({ target, name, key, url, sha256, size, run, attempt }: LinkedWheel) {
+function wheelObject({ target, name, key, url, sha256, size, run, attempt }: LinkedWheel) {
   return { target, name: name.filename, key, url, sha256, size, run, attempt };
 }

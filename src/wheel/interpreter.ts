@@ -72,13 +72,13 @@ print(json.dumps(answer))
 export async function askInterpreter(python: string): Promise<Interpreter> {
   const answer = readAnswer(await run(python));
   if (answer === undefined) {
-    throw fault(
+    throw unusable(
       `${quote(python)} runs, but does not answer as Python does.`,
       'Name a Python interpreter, such as python3.12 or the path of one.',
     );
   }
   if (answer.tags === undefined) {
-    throw fault(
+    throw unusable(
       `${quote(answer.executable)} (Python ${answer.version}) has neither pip (20 or newer) nor packaging, nor the pip of ensurepip, so it cannot tell which wheels it takes.`,
       "Install one of them for it, for example by 'uv pip install pip' or 'python -m ensurepip'.",
     );
@@ -88,7 +88,7 @@ export async function askInterpreter(python: string): Promise<Interpreter> {
 
 function run(python: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (error: ExecFileException, stderr: string) => reject(explain(python, error, stderr));
+    const fail = (error: ExecFileException, stderr: string) => reject(startFailure(python, error, stderr));
     const limits = {
       timeout: MOST_MILLISECONDS,
       killSignal: 'SIGKILL',
@@ -105,9 +105,9 @@ function run(python: string): Promise<string> {
   });
 }
 
-function explain(python: string, error: ExecFileException, stderr: string): WheelStoreError {
+function startFailure(python: string, error: ExecFileException, stderr: string): WheelStoreError {
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
-    return fault(
+    return unusable(
       `There is no Python interpreter ${quote(python)}.`,
       'Run actions/setup-python or uv before this step, or name an interpreter that is there.',
       error,
@@ -117,7 +117,7 @@ function explain(python: string, error: ExecFileException, stderr: string): Whee
   const how = error.killed
     ? `did not answer within ${MOST_MILLISECONDS / 1000} seconds`
     : `does not run (${oneLine(reason) || oneLine(String(error.signal ?? error.code))})`;
-  return fault(`The Python interpreter ${quote(python)} ${how}.`, remedyFor(python, reason), error);
+  return unusable(`The Python interpreter ${quote(python)} ${how}.`, remedyFor(python, reason), error);
 }
 
 function remedyFor(python: string, reason: string): string {
@@ -173,7 +173,7 @@ function readAnswer(
   }
 }
 
-function fault(reason: string, remedy: string, cause?: Error): WheelStoreError {
+function unusable(reason: string, remedy: string, cause?: Error): WheelStoreError {
   return new WheelStoreError(
     { title: 'Python interpreter not usable', reason, remedy },
     cause === undefined ? undefined : { cause },

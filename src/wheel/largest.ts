@@ -32,8 +32,8 @@ export function takeInventory(entries: readonly ZipEntry[], most: number): Inven
     files += 1;
     unpackedSize += size;
     if (largest.length === most && compressedSize <= largest[most - 1]!.compressedSize) continue;
-    const place = largest.findIndex((file) => file.compressedSize < compressedSize);
-    largest.splice(place === -1 ? largest.length : place, 0, { name, compressedSize, size });
+    const position = largest.findIndex((file) => file.compressedSize < compressedSize);
+    largest.splice(position === -1 ? largest.length : position, 0, { name, compressedSize, size });
     if (largest.length > most) largest.pop();
   }
   return { files, unpackedSize, largest };
