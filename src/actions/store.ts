@@ -3,27 +3,25 @@ import { basename } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
 import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
-import { type NearbyWheel, wheelsNearby } from '../disk/nearby.ts';
 import { WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit } from '../provenance/commits.ts';
 import { checkLeftOver, jobBegan } from '../provenance/left-over.ts';
-import { seeWheels, signsOfBuild } from '../provenance/skipped-build.ts';
 import { readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
-import { notesKey, readNotes, type Verdict } from '../runner/job-notes.ts';
+import { type Notes, notesKey, readNotes } from '../runner/job-notes.ts';
 import { describeWheel, requestTracer, say, trace, warn } from '../runner/log.ts';
 import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
 import { progressOf } from '../runner/progress.ts';
 import { type Report, type SizeBefore, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
 import { indexKey, slotFolder } from '../slots/layout.ts';
-import { lookUp, newestListed, type Query, type StoredWheel } from '../slots/lookup.ts';
+import { newestListed, type StoredWheel } from '../slots/lookup.ts';
 import { placeInSlot } from '../slots/place.ts';
 import { publishIndex } from '../slots/publish.ts';
+import { objectMetadata } from '../slots/trust.ts';
 import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
-import type { WheelContents } from '../wheel/archive.ts';
 import { parseWheelFilename } from '../wheel/filename.ts';
 import { type CheckedWheel, readWheel } from '../wheel/read-wheel.ts';
-import { showWarnings } from './ask.ts';
+import { checkNotForgotten, reusableWheel } from './reuse.ts';
 
 /**
  * Stores the wheel at `path`; where there is none because the build was skipped, hands out the stored one.
@@ -36,12 +34,10 @@ export async function store(signal: AbortSignal): Promise<void> {
   const path = onlyWheel(search);
   const checked = path === undefined ? undefined : await check(path, inputs, signal);
   const notes = await readNotes(notesKey(inputs));
-  const verdict = notes.verdicts[inputs.target];
-  if (checked === undefined && verdict === 'build') throw await forgotten(inputs, search, signal);
+  if (checked === undefined) await checkNotForgotten(inputs, search, notes, signal);
   const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
-    if (checked === undefined)
-      await reuse(bucket, inputs, search, { verdict, fetched: notes.fetched }, signal);
+    if (checked === undefined) await reuse(bucket, inputs, search, notes, signal);
     else await put(bucket, inputs, checked, signal);
   } finally {
     bucket.close();
@@ -79,7 +75,7 @@ async function put(
   const placed = await placeInSlot(bucket, {
     slot,
     wheel,
-    metadata: describe(inputs, contents),
+    metadata: objectMetadata(slot, inputs.repository, contents),
     signal,
     warn,
     onProgress: (bytes) => showProgress(bytes, wheel.size),
@@ -98,75 +94,20 @@ async function put(
   await comment(bucket, inputs, signal);
 }
 
-/** What earlier steps of the job said. */
-interface Hints {
-  readonly verdict: Verdict | undefined;
-  readonly fetched: readonly string[];
-}
-
-/** Reuses the stored wheel if the build was skipped; docs/slots.md tells how that is decided. */
+/** The build was skipped: the stored wheel is reused. */
 async function reuse(
   bucket: Bucket,
   inputs: StoreInputs,
   search: Search,
-  hints: Hints,
+  notes: Notes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { place, target } = inputs;
-  const trust = { repository: inputs.repository || undefined, sha256: [], requireSha256: false };
-  const query: Query = { place, targets: [target], only: {}, trust };
-  const answer = await lookUp(bucket, query, signal);
-  showWarnings(answer);
-  const stored = answer.wheels[0];
-  if (stored === undefined) {
-    throw noWheel(
-      `There is ${describeSearch(inputs.path, search, await nearby(inputs, signal))}; the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
-    );
-  }
-  await checkSkipped(inputs, search, stored, hints, signal);
+  const { wheel, hasIndex } = await reusableWheel(bucket, inputs, search, notes, signal);
   const none = describeSearch(inputs.path, search);
-  say(`There is ${none}: the build was skipped. Reusing ${describeWheel(stored, inputs)}.`);
-  const report = await handOver(bucket, inputs, stored, true, answer.hasIndex);
+  say(`There is ${none}: the build was skipped. Reusing ${describeWheel(wheel, inputs)}.`);
+  const report = await handOver(bucket, inputs, wheel, true, hasIndex);
   await writeSummary({ heading: 'Build skipped, the stored wheel is handed out', ...report });
   await comment(bucket, inputs, signal);
-}
-
-/** @throws WheelStoreError if a wheel elsewhere suggests that the build ran */
-async function checkSkipped(
-  inputs: StoreInputs,
-  search: Search,
-  stored: StoredWheel,
-  { verdict, fetched }: Hints,
-  signal: AbortSignal,
-): Promise<void> {
-  const seen = await seeWheels(
-    await nearby(inputs, signal),
-    stored,
-    fetched,
-    await jobBegan(inputs.eventPath),
-  );
-  const signs = signsOfBuild(stored.name.project, verdict, seen);
-  if (signs.length === 0) return;
-  const none = describeSearch(inputs.path, search, signs);
-  throw noWheel(`There is ${none}. A build seems to have run, so the stored wheel is not reused.`);
-}
-
-/** A find step of this job said that the build is needed, and no wheel came of it. */
-async function forgotten(inputs: StoreInputs, search: Search, signal: AbortSignal): Promise<WheelStoreError> {
-  const none = describeSearch(inputs.path, search, await nearby(inputs, signal));
-  return noWheel(`A find step of this job said that the build is needed, but there is ${none}.`);
-}
-
-function nearby({ workspace, home }: StoreInputs, signal: AbortSignal): Promise<NearbyWheel[]> {
-  return wheelsNearby(workspace, signal, home);
-}
-
-function noWheel(reason: string): WheelStoreError {
-  return new WheelStoreError({
-    title: 'No wheel',
-    reason,
-    remedy: "Check that the build ran and that 'path' is where it leaves its wheel.",
-  });
 }
 
 /** Sets the outputs; what comes after them is only told. */
@@ -252,20 +193,4 @@ async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal)
       title,
     );
   }
-}
-
-/** Object metadata travels in HTTP headers, which hold printable ASCII; what is not is left out. */
-function describe(inputs: StoreInputs, contents: WheelContents): Record<string, string> {
-  const metadata: Record<string, string> = {
-    commit: inputs.place.commit,
-    run: inputs.run,
-    attempt: inputs.attempt,
-    repository: inputs.repository,
-    project: contents.project,
-    version: contents.version,
-    'requires-python': contents.requiresPython ?? '',
-  };
-  return Object.fromEntries(
-    Object.entries(metadata).filter(([, value]) => /^[\x21-\x7e][\x20-\x7e]{0,255}$/.test(value)),
-  );
 }

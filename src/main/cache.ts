@@ -1,5 +1,5 @@
 /**
- * The process that talks to the GitHub Actions cache; `actions/cache-process.ts` starts it in an empty folder.
+ * The process that talks to the GitHub Actions cache; `cache/process.ts` starts it in an empty folder.
  *
  *     node dist/cache.js restore|save KEY
  *

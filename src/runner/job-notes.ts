@@ -25,7 +25,8 @@ export function notesKey({ temp, bucket, place }: CommonInputs): NotesKey {
 /** What a find step said of one target. */
 export type Verdict = 'skip' | 'build';
 
-interface Notes {
+/** What earlier steps of the job noted. */
+export interface Notes {
   /** By target. */
   readonly verdicts: Readonly<Record<string, Verdict>>;
   /** Absolute paths of the wheels that fetch steps wrote. */

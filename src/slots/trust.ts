@@ -1,8 +1,8 @@
 /** Whether a stored wheel is what its key says, and whether anything vouches for its bytes. Values in, values out. */
-
+import type { WheelContents } from '../wheel/archive.ts';
 import { normaliseProject } from '../wheel/filename.ts';
 import { isSameVersion } from '../wheel/version.ts';
-import type { PlacedWheel } from './layout.ts';
+import type { PlacedWheel, Slot } from './layout.ts';
 
 /** What a stored wheel must be to be used. */
 export interface Trust {
@@ -16,6 +16,29 @@ export interface Trust {
 
 /** The object metadata that a store step writes (S3 API, PutObject: `x-amz-meta-*`). */
 export type StoredMetadata = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The metadata that a store step writes beside the wheel's SHA-256. It travels in HTTP headers, which hold printable
+ * ASCII; what is not is left out.
+ */
+export function objectMetadata(
+  { commit, run, attempt }: Slot,
+  repository: string,
+  contents: Pick<WheelContents, 'project' | 'version' | 'requiresPython'>,
+): Record<string, string> {
+  const metadata: Record<string, string> = {
+    commit,
+    run,
+    attempt,
+    repository,
+    project: contents.project,
+    version: contents.version,
+    'requires-python': contents.requiresPython ?? '',
+  };
+  return Object.fromEntries(
+    Object.entries(metadata).filter(([, value]) => /^[\x21-\x7e][\x20-\x7e]{0,255}$/.test(value)),
+  );
+}
 
 /** The SHA-256 that was stored with a wheel; empty if there is none that could be one. */
 export function storedSha256({ sha256 = '' }: StoredMetadata): string {

@@ -136,9 +136,9 @@ export const BY_HAND: readonly Edit[] = [
   },
   {
     name: 'store: a find that said to build is forgotten',
-    file: 'src/actions/store.ts',
-    find: "if (checked === undefined && verdict === 'build') throw",
-    replace: "if (checked === undefined && verdict === 'build' && inputs.path === '') throw",
+    file: 'src/actions/reuse.ts',
+    find: "if (verdicts[inputs.target] !== 'build') return;",
+    replace: "if (verdicts[inputs.target] !== 'build' || inputs.path !== '') return;",
     tests: ['contract/skipped-build'],
   },
   {
