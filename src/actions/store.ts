@@ -4,7 +4,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
 import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
 import { type NearbyWheel, wheelsNearby } from '../disk/nearby.ts';
-import { WheelStoreError } from '../errors.ts';
+import { type Title, WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit } from '../provenance/commits.ts';
 import { checkLeftOver, jobBegan } from '../provenance/left-over.ts';
 import { seeWheels, signsOfBuild } from '../provenance/skipped-build.ts';
@@ -238,7 +238,7 @@ async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal)
     const { commentOnPullRequest } = await import('../comment/post.ts');
     await commentOnPullRequest(bucket, inputs, inputs.comment, pullRequest, signal);
   } catch (error) {
-    const [title, reason] =
+    const [title, reason]: [Title, string] =
       error instanceof WheelStoreError
         ? [error.title, error.message]
         : [

@@ -10,7 +10,7 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { WheelStoreError } from '../errors.ts';
+import { type Warn, WheelStoreError } from '../errors.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 import { send } from './client.ts';
 import { afterGrace, untilCleanedUp } from './deadline.ts';
@@ -32,7 +32,7 @@ export interface Upload {
   /** Called when all bytes were read and before the object comes to be; throws when the file has changed. */
   readonly confirmUnchanged: () => Promise<void>;
   readonly signal: AbortSignal;
-  readonly warn: (text: string, title: string) => void;
+  readonly warn: Warn;
   /** Told the bytes sent so far, first none. */
   readonly onProgress?: (bytes: number) => void;
 }

@@ -1,6 +1,7 @@
 /** What the job's log shows. Every line that leaves this action goes through here. */
 import * as core from '@actions/core';
 import type { SentRequest } from '../bucket/observe.ts';
+import type { Title } from '../errors.ts';
 import { withoutSecrets } from '../untrusted/foreign-text.ts';
 import { escapeUnseen } from '../untrusted/quote.ts';
 
@@ -38,17 +39,17 @@ export function sayAll(heading: string, lines: readonly string[]): void {
 }
 
 /** A red annotation. */
-export function complain(text: string, title: string): void {
+export function complain(text: string, title: Title): void {
   core.error(annotation(text), { title: printable(title) });
 }
 
 /** A yellow annotation. */
-export function warn(text: string, title: string): void {
+export function warn(text: string, title: Title): void {
   core.warning(annotation(text), { title: printable(title) });
 }
 
 /** A blue annotation. */
-export function note(text: string, title: string): void {
+export function note(text: string, title: Title): void {
   core.notice(annotation(text), { title: printable(title) });
 }
 

@@ -9,7 +9,7 @@ import {
   listObjects,
   type ObjectHead,
 } from '../bucket/objects.ts';
-import { WheelStoreError } from '../errors.ts';
+import { type Title, WheelStoreError } from '../errors.ts';
 import { firstOf, quote } from '../untrusted/quote.ts';
 import type { Interpreter } from '../wheel/interpreter.ts';
 import { allowsPython, rankWheels } from '../wheel/pick.ts';
@@ -55,7 +55,7 @@ interface Group {
 
 /** What a reader should learn besides the answer. */
 export interface LookUpWarning {
-  readonly title: string;
+  readonly title: Title;
   readonly text: string;
 }
 

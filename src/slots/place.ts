@@ -16,7 +16,7 @@ import {
 } from '../bucket/objects.ts';
 import { type Outcome, putFile, type Upload } from '../bucket/upload.ts';
 import type { OpenWheel } from '../disk/open-wheel.ts';
-import { WheelStoreError } from '../errors.ts';
+import { type Warn, WheelStoreError } from '../errors.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
 import { type StoredWheel, withHead } from './lookup.ts';
@@ -28,7 +28,7 @@ export interface Placement {
   /** Object metadata besides the SHA-256. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  readonly warn: (text: string, title: string) => void;
+  readonly warn: Warn;
   /** Told the bytes sent so far, first none. */
   readonly onProgress?: (bytes: number) => void;
 }
