@@ -83,7 +83,7 @@ async function put(
     warn,
     onProgress: (bytes) => showProgress(bytes, wheel.size),
   });
-  const where = `s3://${inputs.bucket.name}/${placed.wheel.key}`;
+  const where = bucket.uri(placed.wheel.key);
   say(
     placed.how === 'put'
       ? `Stored ${where}.`
@@ -215,7 +215,7 @@ async function updateIndex(
   }
   try {
     await publishIndex(bucket, inputs, wheel, signal);
-    say(`The index page shows it: s3://${inputs.bucket.name}/${indexKey(inputs.place)}.`);
+    say(`The index page shows it: ${bucket.uri(indexKey(inputs.place))}.`);
     return true;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;

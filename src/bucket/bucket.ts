@@ -41,9 +41,18 @@ export interface Bucket {
   readonly client: S3Client;
   /** The region that requests are signed for; a redirect corrects it. */
   readonly region: { current: string };
-  /** The endpoint that is not AWS's own, if there is one. */
+  /** The endpoint that is not AWS's own, if there is one; it may hold a password. */
   readonly customEndpoint: string | undefined;
+  /**
+   * Whether the store is certain to honour `If-Match` and `If-None-Match` on a put, as AWS is (S3 user guide,
+   * "Conditional writes"). Another engine may ignore them, and no answer of its tells.
+   */
+  readonly honoursConditions: boolean;
+  /** A custom endpoint without what may be secret in it; empty on AWS. */
+  readonly address: string;
   readonly credentialNotes: CredentialNotes;
+  /** `s3://bucket/key`, for people and for the AWS CLI. */
+  uri(key: string): string;
   /** Stops the client's sockets, so that the process can end at once. */
   close(): void;
 }

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { WheelStoreError } from '../errors.ts';
-import { credentialsIn, hideSecrets } from '../untrusted/foreign-text.ts';
+import { credentialsIn, hideSecrets, plainAddress } from '../untrusted/foreign-text.ts';
 import { readAnswers } from './answers.ts';
 import type { Bucket, BucketSettings, RequestPurpose } from './bucket.ts';
 import { listenToSources } from './credential-sources.ts';
@@ -18,7 +18,7 @@ import {
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
 import { codeOf, explain } from './failures.ts';
-import { objectName, placeOf } from './names.ts';
+import { placeOf, s3Uri } from './names.ts';
 import { observe, type SentRequest } from './observe.ts';
 
 /** Tries per request, the first included; the SDK waits in between, with jitter, at most 20 s. */
@@ -67,7 +67,17 @@ export async function openBucket(
   client.config.forcePathStyle =
     settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));
   if (customEndpoint !== undefined) suitForeignEngines(client, settings);
-  return { settings, client, region, customEndpoint, credentialNotes: notes, close: () => client.destroy() };
+  return {
+    settings,
+    client,
+    region,
+    customEndpoint,
+    honoursConditions: customEndpoint === undefined,
+    address: plainAddress(customEndpoint ?? '') ?? '',
+    credentialNotes: notes,
+    uri: (key) => s3Uri(settings.name, key),
+    close: () => client.destroy(),
+  };
 }
 
 /**
@@ -119,7 +129,7 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   return new WheelStoreError(
     {
       title: 'Store too slow',
-      reason: `${placeOf(bucket)} gave no whole answer to ${purpose.permission} for ${objectName(bucket, purpose)} within ${Math.round(milliseconds / 1000)} seconds.`,
+      reason: `${placeOf(bucket)} gave no whole answer to ${purpose.permission} for ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
       remedy:
         'Run the job again; for a store that is always so slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
     },
@@ -130,7 +140,7 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
 function answerTooLarge(bucket: Bucket, purpose: RequestPurpose): WheelStoreError {
   return new WheelStoreError({
     title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${objectName(bucket, purpose)} with more than any answer of S3 holds.`,
+    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${bucket.uri(purpose.key)} with more than any answer of S3 holds.`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
   });
 }

@@ -1,5 +1,6 @@
 /** What the job's log shows. Every line that leaves this action goes through here. */
 import * as core from '@actions/core';
+import { s3Uri } from '../bucket/names.ts';
 import type { SentRequest } from '../bucket/observe.ts';
 import type { Title } from '../errors.ts';
 import { withoutSecrets } from '../untrusted/foreign-text.ts';
@@ -104,7 +105,7 @@ export function describeWheel(
   { key, run, attempt }: { readonly key: string; readonly run: string; readonly attempt: string },
   here: { readonly bucket: { readonly name: string }; readonly run: string; readonly attempt: string },
 ): string {
-  const where = `s3://${here.bucket.name}/${key}`;
+  const where = s3Uri(here.bucket.name, key);
   if (run === '') return `${where} (the old flat layout, which notes no run)`;
   if (run !== here.run) return `${where}, stored by run ${run}, attempt ${attempt}`;
   return `${where}, stored by this run's attempt ${attempt}${attempt === here.attempt ? '' : ` (this is attempt ${here.attempt})`}`;

@@ -69,7 +69,7 @@ export async function placeInSlot(bucket: Bucket, placement: Placement): Promise
   try {
     // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
     // store first says what it is about to put: of two that differ, at least one sees the other.
-    if (bucket.customEndpoint !== undefined) await own.announcement.put();
+    if (!bucket.honoursConditions) await own.announcement.put();
     placed = await lookPutLook(bucket, placement, own);
     return { wheel: placed.wheel, how: placed.how };
   } finally {
@@ -184,7 +184,7 @@ async function findOurBytes(
     // With a custom endpoint a step's announcement goes when the step ends; on AWS there is none to tell.
     const isOwnerAtWork = allies.some(({ key }) => key === markOf(placement, owner ?? '', 'claim'));
     if (removals.length === 0 && !(isOwnerAtWork && polls < MAX_OWNER_POLLS)) {
-      const isEnded = owner === undefined || (bucket.customEndpoint !== undefined && !isOwnerAtWork);
+      const isEnded = owner === undefined || (!bucket.honoursConditions && !isOwnerAtWork);
       return { wheel, how: 'was-there', isRemovable: !isEnded };
     }
     await delay(POLL_MS, undefined, { signal });
@@ -381,7 +381,7 @@ function slotTaken(
   const names = others.map(({ key }) => key.slice(slotFolder(slot).length));
   return new WheelStoreError({
     title: SLOT_TAKEN,
-    reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (s3://${bucket.settings.name}/${slotFolder(slot)}).`,
+    reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (${bucket.uri(slotFolder(slot))}).`,
     remedy: SET_TARGET,
   });
 }
@@ -389,7 +389,7 @@ function slotTaken(
 function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, rival: ListedObject): WheelStoreError {
   return new WheelStoreError({
     title: SLOT_TAKEN,
-    reason: `${wheel.filename} was not stored: another job is storing other bytes into the same slot (s3://${bucket.settings.name}/${slotFolder(slot)}), as the empty object ${rival.key} says.`,
+    reason: `${wheel.filename} was not stored: another job is storing other bytes into the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${rival.key} says.`,
     remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
   });
 }
@@ -406,7 +406,7 @@ function otherBytes(
       : `other bytes (${size} bytes${sha256 === '' ? '' : `, SHA-256 ${sha256}`})`;
   return new WheelStoreError({
     title: 'Other bytes under the same name',
-    reason: `s3://${bucket.settings.name}/${key} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,
+    reason: `${bucket.uri(key)} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,
     remedy: `The stored object was left as it is. ${SET_TARGET}`,
   });
 }
@@ -414,7 +414,7 @@ function otherBytes(
 function vanished(bucket: Bucket, { slot, wheel }: Placement): WheelStoreError {
   return new WheelStoreError({
     title: 'Wheel vanished from its slot',
-    reason: `s3://${bucket.settings.name}/${wheelKey(slot, wheel.filename)} was there a moment ago and is not any more.`,
+    reason: `${bucket.uri(wheelKey(slot, wheel.filename))} was there a moment ago and is not any more.`,
     remedy:
       'Find out what deletes objects below this prefix (a life-cycle rule, another job), then run the job again.',
   });

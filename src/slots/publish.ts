@@ -49,13 +49,13 @@ export async function publishIndex(
     for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
     const areWritten = written.every((isWritten) => isWritten);
     // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
-    if (areWritten && bucket.customEndpoint === undefined) return;
+    if (areWritten && bucket.honoursConditions) return;
     const pause = areWritten ? 0 : Math.random() * Math.min(50 * 2 ** round, LONGEST_PAUSE_MS);
     await delay(pause, undefined, { signal });
   }
   throw new WheelStoreError({
     title: 'Index page contended',
-    reason: `s3://${bucket.settings.name}/${indexKey(publication.place)} was changed by others in each of ${MOST_ROUNDS} rounds.`,
+    reason: `${bucket.uri(indexKey(publication.place))} was changed by others in each of ${MOST_ROUNDS} rounds.`,
     remedy: 'The next store of this commit updates it; or find out what else writes that object.',
   });
 }

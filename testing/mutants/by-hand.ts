@@ -39,7 +39,7 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'slot: nothing is announced on engines that are not AWS',
     file: 'src/slots/place.ts',
-    find: 'if (bucket.customEndpoint !== undefined) await own.announcement.put();',
+    find: 'if (!bucket.honoursConditions) await own.announcement.put();',
     replace: '',
     tests: faults('ignores If-None-Match'),
   },
