@@ -1,4 +1,15 @@
-/** What an open bucket is, and what a request to it is about. */
+/**
+ * What an open bucket is, and what a request to it is about.
+ *
+ * The operations are functions of this folder that take the bucket first: `listObjects`, `headObject`, `hashObject`,
+ * `deleteObject` and `putEmptyObject` (objects), `putFile` (upload), `downloadObject` (download), `getText` and
+ * `replaceText` (text), `plainUrl` and `presignedUrl` (url). What they answer is an outcome, a value, or a
+ * WheelStoreError that says what to do; statuses and codes of HTTP and S3 stay in this folder.
+ *
+ * Whoever may be ended takes an `AbortSignal` named `signal`: as its last parameter, or in its options where it has
+ * some. A caller whose request may outlast a cancelled job gives it a later signal (deadline: `afterGrace`,
+ * `untilCleanedUp`).
+ */
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { CredentialNotes } from './credential-sources.ts';
 import type { ObjectSettings } from './object-settings.ts';

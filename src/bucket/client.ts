@@ -17,7 +17,7 @@ import {
   unlessAborted,
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
-import { codeOf, explain } from './failures.ts';
+import { codeOf, explainFailure } from './failures.ts';
 import { placeOf, s3Uri } from './names.ts';
 import { observe, type SentRequest } from './observe.ts';
 
@@ -101,7 +101,7 @@ export async function send<Output>(
       const named = mayFollow(bucket, error) ? regionAfter(error) : undefined;
       const isNew = named !== undefined && named !== asked;
       // A bucket is in one region: a second redirect means that two parties on the way disagree, and go on so.
-      if (!isNew || redirects === 1) throw explain(error, bucket, purpose);
+      if (!isNew || redirects === 1) throw explainFailure(error, bucket, purpose);
       bucket.region.current = named;
     }
   }
@@ -119,7 +119,7 @@ async function sendInTime<Output>(
     return await unlessAborted(request(bucket.client, { abortSignal, requestTimeout: one }), abortSignal);
   } catch (error) {
     if (late.aborted && purpose.signal?.aborted !== true) throw tooSlow(bucket, purpose, all);
-    if (codeOf(error) === TOO_LARGE) throw answerTooLarge(bucket, purpose);
+    if (codeOf(error) === TOO_LARGE) throw answerTooLarge(bucket, purpose, error);
     throw error;
   }
 }
@@ -137,12 +137,16 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   );
 }
 
-function answerTooLarge(bucket: Bucket, purpose: RequestPurpose): WheelStoreError {
-  return new WheelStoreError({
-    title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${bucket.uri(purpose.key)} with more than any answer of S3 holds.`,
-    remedy: "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
-  });
+function answerTooLarge(bucket: Bucket, purpose: RequestPurpose, cause: unknown): WheelStoreError {
+  return new WheelStoreError(
+    {
+      title: 'Not an S3 answer',
+      reason: `${placeOf(bucket)} answered ${purpose.permission} for ${bucket.uri(purpose.key)} with more than any answer of S3 holds.`,
+      remedy:
+        "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
+    },
+    { cause },
+  );
 }
 
 /** Guessing is for a region that was meant for another cloud; AWS and whoever names one say it in each answer. */

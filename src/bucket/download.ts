@@ -38,10 +38,11 @@ export async function downloadObject(bucket: Bucket, download: Download): Promis
   const parts = partsOf(download.object.size);
   const hash = followFile(download.file, download.object.size);
   try {
-    await inParallel(parts, download.signal, () => async (part, signal) => {
+    const worker = async (part: Part, signal: AbortSignal) => {
       await downloadPart(bucket, download, part, signal);
       hash.arrived(part);
-    });
+    };
+    await inParallel(parts, () => worker, download.signal);
     return await hash.digest();
   } finally {
     await hash.close();

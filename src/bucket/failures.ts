@@ -131,12 +131,12 @@ const NAMES_SOMETHING_ELSE =
  * or NotImplemented as the S3 API has it, and on engines that are not AWS also 405, or 400 with a code for what it
  * does not understand, unless it says that something else is wrong.
  */
-export function refusesCondition(error: unknown, isForeign: boolean): boolean {
+export function refusesCondition(error: unknown, { customEndpoint }: Bucket): boolean {
   const cause = sdkErrorIn(error);
   if (!wasSent(cause)) return false;
   const { status, code, words } = read(cause);
   if (status === 501 || code === 'NotImplemented') return true;
-  if (!isForeign) return false;
+  if (customEndpoint === undefined) return false;
   if (status === 405 || code === 'MethodNotAllowed') return true;
   if (status !== 400 || !UNSPECIFIC.has(code)) return false;
   const said = `${words} ${foreignText(cause.ArgumentName, 100)}`;
@@ -149,7 +149,7 @@ export function refusesCondition(error: unknown, isForeign: boolean): boolean {
  * @param error - what the SDK threw
  * @returns the error to throw: `error` itself when it is an abort or already explained
  */
-export function explain(error: unknown, bucket: Bucket, purpose: RequestPurpose): unknown {
+export function explainFailure(error: unknown, bucket: Bucket, purpose: RequestPurpose): unknown {
   if (isAbort(error) || error instanceof WheelStoreError) return error;
   const failure = read(error as SdkError);
   const problem =

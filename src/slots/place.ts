@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
 import { afterGrace, untilCleanedUp } from '../bucket/deadline.ts';
-import { refusesCondition, statusOf } from '../bucket/failures.ts';
 import { placeOf } from '../bucket/names.ts';
 import {
   deleteObject,
@@ -14,7 +13,7 @@ import {
   type ObjectHead,
   putEmptyObject,
 } from '../bucket/objects.ts';
-import { type Outcome, putFile, type Upload } from '../bucket/upload.ts';
+import { type PutOutcome, putFile, type Upload } from '../bucket/upload.ts';
 import type { OpenWheel } from '../disk/open-wheel.ts';
 import { type Warn, WheelStoreError } from '../errors.ts';
 import { firstOf } from '../untrusted/quote.ts';
@@ -29,7 +28,7 @@ export interface Placement {
   readonly metadata: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly warn: Warn;
-  /** Told the bytes sent so far, first none. */
+  /** Told the bytes sent so far: first 0, and 0 again if the upload starts afresh. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -63,8 +62,9 @@ const MAX_NAMED = 5;
  */
 export async function placeInSlot(bucket: Bucket, placement: Placement): Promise<Placed> {
   const putId = randomUUID();
-  const cleanUp = untilCleanedUp(placement.signal);
-  const own: OwnPut = { putId, cleanUp, announcement: announcementOf(bucket, placement, putId, cleanUp) };
+  const cleanUpSignal = untilCleanedUp(placement.signal);
+  const announcement = announcementOf(bucket, placement, putId, cleanUpSignal);
+  const own: OwnPut = { putId, announcement, cleanUpSignal };
   let placed: Found | undefined;
   try {
     // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
@@ -82,7 +82,7 @@ interface OwnPut {
   readonly putId: string;
   readonly announcement: Announcement;
   /** Ends a clean-up in time. */
-  readonly cleanUp: AbortSignal;
+  readonly cleanUpSignal: AbortSignal;
 }
 
 /** Our bytes in the slot. */
@@ -103,7 +103,7 @@ function announcementOf(
   bucket: Bucket,
   placement: Placement,
   putId: string,
-  cleanUp: AbortSignal,
+  cleanUpSignal: AbortSignal,
 ): Announcement {
   const { slot, wheel, signal } = placement;
   const key = markOf(placement, putId, 'claim');
@@ -122,7 +122,7 @@ function announcementOf(
       }
     },
     async withdraw() {
-      if (isThere) await removeMark(bucket, key, placement, cleanUp);
+      if (isThere) await removeMark(bucket, key, placement, cleanUpSignal);
     },
   };
 }
@@ -137,14 +137,17 @@ async function lookPutLook(bucket: Bucket, placement: Placement, own: OwnPut): P
     const there = await findOurBytes(bucket, placement, own);
     if (there !== undefined) return there;
     placement.signal.throwIfAborted();
+    let put: PutOutcome | undefined;
     try {
-      const outcome = await putOnce(bucket, placement, own.putId);
+      put = await putOnce(bucket, placement, own.putId);
+      if ('error' in put) throw put.error;
       // From here on the wheel is stored, and a cancelled job may as well say so; before, it must not stay.
       placement.signal.throwIfAborted();
-      const placed = await confirm(bucket, placement, own.putId, outcome);
+      const placed = await confirm(bucket, placement, own.putId, put);
       if (placed !== undefined) return { ...placed, isRemovable: false };
     } catch (error) {
-      if (placement.signal.aborted || mayHaveStored(error)) await removeOwn(bucket, placement, own);
+      // Without an outcome nothing was stored, unless a request was cut off.
+      if (put !== undefined || placement.signal.aborted) await removeOwn(bucket, placement, own);
       throw error;
     }
   }
@@ -236,7 +239,7 @@ function isMark({ key }: ListedObject, kind: string, isMeant: (sha256: string) =
   return sha256 !== undefined && marked === kind && isMeant(sha256);
 }
 
-async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<Outcome> {
+async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<PutOutcome> {
   const { slot, wheel, metadata, signal, warn, onProgress } = placement;
   const upload: Upload = {
     key: wheelKey(slot, wheel.filename),
@@ -251,19 +254,18 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
     warn,
     ...(onProgress === undefined ? {} : { onProgress }),
   };
-  try {
-    return await putFile(bucket, upload);
-  } catch (error) {
-    if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
-    if ((await look(bucket, placement, signal)).ours !== undefined) return { created: false };
-    const outcome = await putFile(bucket, { ...upload, onlyIfAbsent: false });
-    // Only now it shows that nothing but the condition was refused.
+  const put = await putFile(bucket, upload);
+  if (put.outcome !== 'unsupported') return put;
+  if ((await look(bucket, placement, signal)).ours !== undefined) return { outcome: 'taken' };
+  const unconditional = await putFile(bucket, { ...upload, onlyIfAbsent: false });
+  // Only now it shows that nothing but the condition was refused.
+  if (unconditional.outcome === 'created') {
     warn(
       `${placeOf(bucket).replace(/^the/, 'The')} has no conditional writes (If-None-Match), so the slot is looked at before and after the upload instead.`,
       'No conditional writes',
     );
-    return outcome;
   }
+  return unconditional;
 }
 
 /**
@@ -275,16 +277,16 @@ async function confirm(
   bucket: Bucket,
   placement: Placement,
   putId: string,
-  outcome: Outcome,
+  put: PutOutcome,
 ): Promise<Placed | undefined> {
   const signal = afterGrace(placement.signal);
   const { ours: found } = await look(bucket, placement, signal);
   if (found === undefined) {
-    if (outcome.created) throw vanished(bucket, placement);
+    if (put.outcome === 'created') throw vanished(bucket, placement);
     return undefined;
   }
-  if (outcome.created && outcome.etag !== '' && outcome.etag === found.etag) {
-    return { wheel: describe(placement, found), how: 'put' };
+  if (put.outcome === 'created' && put.etag !== '' && put.etag === found.etag) {
+    return { wheel: asStored(placement, found), how: 'put' };
   }
   const head = await headObject(bucket, found.key, signal);
   if (head === undefined) return undefined;
@@ -304,7 +306,8 @@ async function sameBytes(bucket: Bucket, placement: Placement, head: ObjectHead)
   return { ...stored, sha256 };
 }
 
-function describe({ slot, wheel, metadata }: Placement, { key, etag }: ListedObject): StoredWheel {
+/** What a look-up would say of the wheel that this call put. */
+function asStored({ slot, wheel, metadata }: Placement, { key, etag }: ListedObject): StoredWheel {
   return {
     ...readWheelKey(slot, key)!,
     size: wheel.size,
@@ -312,13 +315,6 @@ function describe({ slot, wheel, metadata }: Placement, { key, etag }: ListedObj
     sha256: wheel.sha256,
     requiresPython: metadata['requires-python'],
   };
-}
-
-/** Whether the store may hold our object although we were told of a failure. */
-function mayHaveStored(error: unknown): boolean {
-  const status = statusOf(error);
-  if (error instanceof WheelStoreError && error.cause === undefined) return error.title === SLOT_TAKEN;
-  return status === undefined || status >= 500;
 }
 
 /**
@@ -329,22 +325,22 @@ function mayHaveStored(error: unknown): boolean {
 async function removeOwn(
   bucket: Bucket,
   placement: Placement,
-  { putId, announcement, cleanUp }: OwnPut,
+  { putId, announcement, cleanUpSignal: signal }: OwnPut,
 ): Promise<void> {
   const { slot, wheel, warn } = placement;
   const key = wheelKey(slot, wheel.filename);
   try {
-    const head = await headObject(bucket, key, cleanUp);
+    const head = await headObject(bucket, key, signal);
     if (head?.metadata[PUT_ID] !== putId) return;
     const removing = markOf(placement, putId, 'removing');
-    await putEmptyObject(bucket, removing, key, cleanUp);
-    const objects = await listSlot(bucket, slot, cleanUp);
+    await putEmptyObject(bucket, removing, key, signal);
+    const objects = await listSlot(bucket, slot, signal);
     const isOurs = (sha256: string) => sha256 === wheel.sha256;
     const isNeeded = objects.some(
       (object) => object.key !== announcement.key && isMark(object, 'claim', isOurs),
     );
-    if (!isNeeded) await deleteObject(bucket, key, cleanUp);
-    await removeMark(bucket, removing, placement, cleanUp);
+    if (!isNeeded) await deleteObject(bucket, key, signal);
+    await removeMark(bucket, removing, placement, signal);
   } catch (error) {
     warn(
       `What this step put at ${key} could not be taken away again. ${(error as Error).message}`,
@@ -357,10 +353,10 @@ async function removeMark(
   bucket: Bucket,
   key: string,
   { warn }: Placement,
-  cleanUp: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   try {
-    await deleteObject(bucket, key, cleanUp);
+    await deleteObject(bucket, key, signal);
   } catch (error) {
     warn(
       `The empty object ${key}, a mark for other steps, could not be removed. ${(error as Error).message}`,
@@ -369,7 +365,6 @@ async function removeMark(
   }
 }
 
-const SLOT_TAKEN = 'Slot taken';
 const SET_TARGET =
   "Give each job of the matrix its own 'target', such as target: linux-x86_64-cp312; a slot never holds two wheels.";
 
@@ -380,7 +375,7 @@ function slotTaken(
 ): WheelStoreError {
   const names = others.map(({ key }) => key.slice(slotFolder(slot).length));
   return new WheelStoreError({
-    title: SLOT_TAKEN,
+    title: 'Slot taken',
     reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (${bucket.uri(slotFolder(slot))}).`,
     remedy: SET_TARGET,
   });
@@ -388,7 +383,7 @@ function slotTaken(
 
 function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, rival: ListedObject): WheelStoreError {
   return new WheelStoreError({
-    title: SLOT_TAKEN,
+    title: 'Slot taken',
     reason: `${wheel.filename} was not stored: another job is storing other bytes into the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${rival.key} says.`,
     remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
   });
