@@ -2,30 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { BucketSettings } from '../../src/bucket/bucket.ts';
 import { openBucket } from '../../src/bucket/client.ts';
 import { encodeKey, plainUrl } from '../../src/bucket/url.ts';
-
-const settings: BucketSettings = {
-  name: 'my-wheels',
-  region: 'us-west-2',
-  isRegionGiven: false,
-  hasEnvironmentKeys: false,
-  endpoint: undefined,
-  pathStyle: undefined,
-  anonymous: true,
-  publicUrl: undefined,
-  presignSeconds: undefined,
-  writing: {
-    encryption: undefined,
-    kmsKeyId: undefined,
-    acl: undefined,
-    storageClass: undefined,
-    tagging: undefined,
-  },
-  requesterPays: false,
-  checksumsAsked: false,
-  requestTimeout: 60,
-  proxy: {},
-  credentialsRemedy: '',
-};
+import { SETTINGS } from '../../testing/answering-bucket.ts';
 
 describe('the plain URL of a key', () => {
   const cases: [title: string, over: Partial<BucketSettings>, base: string][] = [
@@ -48,7 +25,7 @@ describe('the plain URL of a key', () => {
     ['below a public URL', { publicUrl: 'https://cdn.example.com/w/' }, 'https://cdn.example.com/w'],
   ];
   test.each(cases)('%s', async (_title, over, base) => {
-    const bucket = await openBucket({ ...settings, ...over });
+    const bucket = await openBucket({ ...SETTINGS, ...over });
     expect(await plainUrl(bucket, 'builds/S/7_2/foo-1.0+cu121-py3-none-any.whl')).toBe(
       `${base}/builds/S/7_2/foo-1.0%2Bcu121-py3-none-any.whl`,
     );

@@ -15,6 +15,7 @@ const FORBIDDEN: readonly Probe[] = [
   ['src/slots/probe-log.ts', '../runner/log.ts'],
   ['src/slots/probe-core.ts', '@actions/core'],
   ['src/slots/probe-sdk.ts', '@aws-sdk/client-s3'],
+  ['src/slots/probe-status.ts', '../bucket/failures.ts'],
   ['src/slots/probe-smithy.ts', '@smithy/core/protocols'],
   ['src/slots/layout.ts', './lookup.ts'],
   ['src/slots/layout.ts', '../bucket/objects.ts'],

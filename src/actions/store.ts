@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
 import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
-import { WheelStoreError } from '../errors.ts';
+import { type Title, WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit } from '../provenance/commits.ts';
 import { checkLeftOver, jobBegan } from '../provenance/left-over.ts';
 import { readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
@@ -80,7 +80,7 @@ async function put(
     warn,
     onProgress: (bytes) => showProgress(bytes, wheel.size),
   });
-  const where = `s3://${inputs.bucket.name}/${placed.wheel.key}`;
+  const where = bucket.uri(placed.wheel.key);
   say(
     placed.how === 'put'
       ? `Stored ${where}.`
@@ -157,7 +157,7 @@ async function updateIndex(
   }
   try {
     await publishIndex(bucket, inputs, wheel, signal);
-    say(`The index page shows it: s3://${inputs.bucket.name}/${indexKey(inputs.place)}.`);
+    say(`The index page shows it: ${bucket.uri(indexKey(inputs.place))}.`);
     return true;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
@@ -180,7 +180,7 @@ async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal)
     const { commentOnPullRequest } = await import('../comment/post.ts');
     await commentOnPullRequest(bucket, inputs, inputs.comment, pullRequest, signal);
   } catch (error) {
-    const [title, reason] =
+    const [title, reason]: [Title, string] =
       error instanceof WheelStoreError
         ? [error.title, error.message]
         : [

@@ -58,7 +58,7 @@ export function answerIn(error: unknown): Answer | undefined {
 export function unreadableAnswer(error: unknown): Answer | undefined {
   const { $response, $fault } = (error ?? {}) as { readonly $response?: Response; readonly $fault?: string };
   if ($response === undefined || $fault !== undefined || !wasSent(error)) return undefined;
-  return { ...describe($response, 'GET', '', false), isS3: false };
+  return { ...answerFrom($response, 'GET', '', false), isS3: false };
 }
 
 /** Whether a request to the store was on its way when this was thrown: else credentials or settings were at fault. */
@@ -102,12 +102,12 @@ async function readAnswer(response: Response, method: string): Promise<void> {
   // Secrets go before a cut, which could leave the beginning of one.
   const text = withoutSecrets(bytes.toString('utf8').replace(/^\uFEFF/, ''));
   const hasDocument = DOCUMENT.test(text.slice(0, 1000));
-  answers.set(response, describe(response, method, text, hasDocument));
+  answers.set(response, answerFrom(response, method, text, hasDocument));
   if (!hasDocument) response.body = new Uint8Array(0);
   else response.body = bytes.length > MAX_DOCUMENT_BYTES ? Buffer.from(shortened(text)) : bytes;
 }
 
-function describe(
+function answerFrom(
   { headers, statusCode }: Response,
   method: string,
   text: string,

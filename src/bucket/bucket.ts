@@ -1,4 +1,15 @@
-/** What an open bucket is, and what a request to it is about. */
+/**
+ * What an open bucket is, and what a request to it is about.
+ *
+ * The operations are functions of this folder that take the bucket first: `listObjects`, `headObject`, `hashObject`,
+ * `deleteObject` and `putEmptyObject` (objects), `putFile` (upload), `downloadObject` (download), `getText` and
+ * `replaceText` (text), `plainUrl` and `presignedUrl` (url). What they answer is an outcome, a value, or a
+ * WheelStoreError that says what to do; statuses and codes of HTTP and S3 stay in this folder.
+ *
+ * Whoever may be ended takes an `AbortSignal` named `signal`: as its last parameter, or in its options where it has
+ * some. A caller whose request may outlast a cancelled job gives it a later signal (deadline: `afterGrace`,
+ * `untilCleanedUp`).
+ */
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { CredentialNotes } from './credential-sources.ts';
 import type { ObjectSettings } from './object-settings.ts';
@@ -41,9 +52,18 @@ export interface Bucket {
   readonly client: S3Client;
   /** The region that requests are signed for; a redirect corrects it. */
   readonly region: { current: string };
-  /** The endpoint that is not AWS's own, if there is one. */
+  /** The endpoint that is not AWS's own, if there is one; it may hold a password. */
   readonly customEndpoint: string | undefined;
+  /**
+   * Whether the store is certain to honour `If-Match` and `If-None-Match` on a put, as AWS is (S3 user guide,
+   * "Conditional writes"). Another engine may ignore them, and no answer of its tells.
+   */
+  readonly honoursConditions: boolean;
+  /** A custom endpoint without what may be secret in it; empty on AWS. */
+  readonly address: string;
   readonly credentialNotes: CredentialNotes;
+  /** `s3://bucket/key`, for people and for the AWS CLI. */
+  uri(key: string): string;
   /** Stops the client's sockets, so that the process can end at once. */
   close(): void;
 }

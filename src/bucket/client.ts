@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { WheelStoreError } from '../errors.ts';
-import { credentialsIn, hideSecrets } from '../untrusted/foreign-text.ts';
+import { credentialsIn, hideSecrets, plainAddress } from '../untrusted/foreign-text.ts';
 import { readAnswers } from './answers.ts';
 import type { Bucket, BucketSettings, RequestPurpose } from './bucket.ts';
 import { listenToSources } from './credential-sources.ts';
@@ -17,8 +17,8 @@ import {
   unlessAborted,
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
-import { codeOf, explain } from './failures.ts';
-import { objectName, placeOf } from './names.ts';
+import { codeOf, explainFailure } from './failures.ts';
+import { placeOf, s3Uri } from './names.ts';
 import { observe, type SentRequest } from './observe.ts';
 
 /** Tries per request, the first included; the SDK waits in between, with jitter, at most 20 s. */
@@ -67,7 +67,17 @@ export async function openBucket(
   client.config.forcePathStyle =
     settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));
   if (customEndpoint !== undefined) suitForeignEngines(client, settings);
-  return { settings, client, region, customEndpoint, credentialNotes: notes, close: () => client.destroy() };
+  return {
+    settings,
+    client,
+    region,
+    customEndpoint,
+    honoursConditions: customEndpoint === undefined,
+    address: plainAddress(customEndpoint ?? '') ?? '',
+    credentialNotes: notes,
+    uri: (key) => s3Uri(settings.name, key),
+    close: () => client.destroy(),
+  };
 }
 
 /**
@@ -91,7 +101,7 @@ export async function send<Output>(
       const named = mayFollow(bucket, error) ? regionAfter(error) : undefined;
       const isNew = named !== undefined && named !== asked;
       // A bucket is in one region: a second redirect means that two parties on the way disagree, and go on so.
-      if (!isNew || redirects === 1) throw explain(error, bucket, purpose);
+      if (!isNew || redirects === 1) throw explainFailure(error, bucket, purpose);
       bucket.region.current = named;
     }
   }
@@ -109,7 +119,7 @@ async function sendInTime<Output>(
     return await unlessAborted(request(bucket.client, { abortSignal, requestTimeout: one }), abortSignal);
   } catch (error) {
     if (late.aborted && purpose.signal?.aborted !== true) throw tooSlow(bucket, purpose, all);
-    if (codeOf(error) === TOO_LARGE) throw answerTooLarge(bucket, purpose);
+    if (codeOf(error) === TOO_LARGE) throw answerTooLarge(bucket, purpose, error);
     throw error;
   }
 }
@@ -119,7 +129,7 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   return new WheelStoreError(
     {
       title: 'Store too slow',
-      reason: `${placeOf(bucket)} gave no whole answer to ${purpose.permission} for ${objectName(bucket, purpose)} within ${Math.round(milliseconds / 1000)} seconds.`,
+      reason: `${placeOf(bucket)} gave no whole answer to ${purpose.permission} for ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
       remedy:
         'Run the job again; for a store that is always so slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
     },
@@ -127,12 +137,16 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   );
 }
 
-function answerTooLarge(bucket: Bucket, purpose: RequestPurpose): WheelStoreError {
-  return new WheelStoreError({
-    title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${objectName(bucket, purpose)} with more than any answer of S3 holds.`,
-    remedy: "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
-  });
+function answerTooLarge(bucket: Bucket, purpose: RequestPurpose, cause: unknown): WheelStoreError {
+  return new WheelStoreError(
+    {
+      title: 'Not an S3 answer',
+      reason: `${placeOf(bucket)} answered ${purpose.permission} for ${bucket.uri(purpose.key)} with more than any answer of S3 holds.`,
+      remedy:
+        "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
+    },
+    { cause },
+  );
 }
 
 /** Guessing is for a region that was meant for another cloud; AWS and whoever names one say it in each answer. */

@@ -2,7 +2,7 @@
 import type { Problem } from '../errors.ts';
 import type { Failure } from './answers.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
-import { objectName, resourceOf } from './names.ts';
+import { resourceOf } from './names.ts';
 import type { ObjectSettings } from './object-settings.ts';
 
 type Refusal = Pick<Failure, 'code' | 'status' | 'words'>;
@@ -81,7 +81,7 @@ export function furtherNeeds(words: string, { settings }: Bucket, { permission }
 function unpaid(words: string, bucket: Bucket, purpose: RequestPurpose): Problem {
   return {
     title: 'Access denied',
-    reason: `The bucket '${bucket.settings.name}' wants the requester to pay, and the request for ${objectName(bucket, purpose)} does not offer it; S3 says: ${words}.`,
+    reason: `The bucket '${bucket.settings.name}' wants the requester to pay, and the request for ${bucket.uri(purpose.key)} does not offer it; S3 says: ${words}.`,
     remedy: "Set the input 'request-payer' to requester.",
   };
 }
@@ -93,7 +93,7 @@ function explainPermission(words: string, bucket: Bucket, purpose: RequestPurpos
   if (wish === undefined) return undefined;
   return {
     title: 'Access denied',
-    reason: `${action}, which the input '${wish.input}' needs, was refused for ${objectName(bucket, purpose)}; S3 says: ${words}.`,
+    reason: `${action}, which the input '${wish.input}' needs, was refused for ${bucket.uri(purpose.key)}; S3 says: ${words}.`,
     remedy: `Allow ${action} on ${resourceOf(bucket, purpose)}, or leave '${wish.input}' out.`,
   };
 }
@@ -110,7 +110,7 @@ function explainPolicy(words: string, bucket: Bucket, purpose: RequestPurpose): 
   const inputs = meant.map(({ input }) => `'${input}'`).join(' or ');
   return {
     title: 'Access denied',
-    reason: `A policy refuses ${objectName(bucket, purpose)} as it was sent (${set}); S3 says: ${words}.`,
+    reason: `A policy refuses ${bucket.uri(purpose.key)} as it was sent (${set}); S3 says: ${words}.`,
     remedy:
       named.length > 0
         ? `Set the input ${inputs} to what the bucket's policy demands${meant[0]!.input === 'server-side-encryption' ? " (with 'kms-key-id', if it names a key)" : ''}.`
@@ -136,7 +136,7 @@ function explainValue(
   const value = meant?.value(bucket.settings.writing);
   return {
     title: 'Store refused the request',
-    reason: `The store did not take ${objectName(bucket, purpose)} with ${inputs}${value === undefined ? '' : ` (${value})`}: ${words} (${code}).`,
+    reason: `The store did not take ${bucket.uri(purpose.key)} with ${inputs}${value === undefined ? '' : ` (${value})`}: ${words} (${code}).`,
     remedy:
       meant?.input === 'acl'
         ? "Leave 'acl' out: the bucket has ACLs disabled (S3 Object Ownership), or takes bucket-owner-full-control alone."

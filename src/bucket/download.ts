@@ -38,10 +38,11 @@ export async function downloadObject(bucket: Bucket, download: Download): Promis
   const parts = partsOf(download.object.size);
   const hash = followFile(download.file, download.object.size);
   try {
-    await inParallel(parts, download.signal, () => async (part, signal) => {
+    const worker = async (part: Part, signal: AbortSignal) => {
       await downloadPart(bucket, download, part, signal);
       hash.arrived(part);
-    });
+    };
+    await inParallel(parts, () => worker, download.signal);
     return await hash.digest();
   } finally {
     await hash.close();
@@ -178,7 +179,7 @@ function changedMeanwhile(bucket: Bucket, key: string, status: number | undefine
   const what = status === 404 ? 'was deleted' : 'was replaced';
   return new WheelStoreError({
     title: 'Wheel changed in the store',
-    reason: `s3://${bucket.settings.name}/${key} ${what} while it was being downloaded.`,
+    reason: `${bucket.uri(key)} ${what} while it was being downloaded.`,
     remedy: 'Run the job again; if it happens again, find out what else writes to this prefix.',
   });
 }
@@ -186,7 +187,7 @@ function changedMeanwhile(bucket: Bucket, key: string, status: number | undefine
 function unwantedBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreError {
   return new WheelStoreError({
     title: 'Wrong answer to a range',
-    reason: `The store sent more bytes of s3://${bucket.settings.name}/${key} (${size} bytes) than were asked for.`,
+    reason: `The store sent more bytes of ${bucket.uri(key)} (${size} bytes) than were asked for.`,
     remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
   });
 }
@@ -195,7 +196,7 @@ function otherRange(bucket: Bucket, key: string, asked: string, got: string | un
   const what = got === undefined ? 'no Content-Range' : `Content-Range ${JSON.stringify(got.slice(0, 100))}`;
   return new WheelStoreError({
     title: 'Wrong answer to a range',
-    reason: `The store answered with another range of s3://${bucket.settings.name}/${key} than was asked for (${what} for ${asked}).`,
+    reason: `The store answered with another range of ${bucket.uri(key)} than was asked for (${what} for ${asked}).`,
     remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
   });
 }
@@ -209,7 +210,7 @@ function brokenOff(
   return new WheelStoreError(
     {
       title: 'Download broke off',
-      reason: `The download of s3://${bucket.settings.name}/${key} (${size} bytes) broke off ${tries} times (${wordsOf(error)}).`,
+      reason: `The download of ${bucket.uri(key)} (${size} bytes) broke off ${tries} times (${wordsOf(error)}).`,
       remedy: 'Check the network between the runner and the store, then run the job again.',
     },
     { cause: error },

@@ -6,7 +6,7 @@ import type { Bucket, RequestPurpose } from './bucket.ts';
 import { inOneSentence } from './credential-sources.ts';
 import { explainDemand, furtherNeeds } from './demands.ts';
 import { explainForeignAnswer, explainProxy, explainScheme, tooLarge } from './foreign-answers.ts';
-import { objectName, placeOf, resourceOf, tries } from './names.ts';
+import { placeOf, resourceOf, tries } from './names.ts';
 
 /** The parts of the SDK's errors (`ServiceException`, Node's system errors) that are read here. */
 interface SdkError {
@@ -131,12 +131,12 @@ const NAMES_SOMETHING_ELSE =
  * or NotImplemented as the S3 API has it, and on engines that are not AWS also 405, or 400 with a code for what it
  * does not understand, unless it says that something else is wrong.
  */
-export function refusesCondition(error: unknown, isForeign: boolean): boolean {
+export function refusesCondition(error: unknown, { customEndpoint }: Bucket): boolean {
   const cause = sdkErrorIn(error);
   if (!wasSent(cause)) return false;
   const { status, code, words } = read(cause);
   if (status === 501 || code === 'NotImplemented') return true;
-  if (!isForeign) return false;
+  if (customEndpoint === undefined) return false;
   if (status === 405 || code === 'MethodNotAllowed') return true;
   if (status !== 400 || !UNSPECIFIC.has(code)) return false;
   const said = `${words} ${foreignText(cause.ArgumentName, 100)}`;
@@ -149,7 +149,7 @@ export function refusesCondition(error: unknown, isForeign: boolean): boolean {
  * @param error - what the SDK threw
  * @returns the error to throw: `error` itself when it is an abort or already explained
  */
-export function explain(error: unknown, bucket: Bucket, purpose: RequestPurpose): unknown {
+export function explainFailure(error: unknown, bucket: Bucket, purpose: RequestPurpose): unknown {
   if (isAbort(error) || error instanceof WheelStoreError) return error;
   const failure = read(error as SdkError);
   const problem =
@@ -277,7 +277,7 @@ function explainLimit(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
   if (!isFull) return undefined;
   return {
     title: 'Store is full',
-    reason: `${placeOf(bucket)} keeps no more for the bucket '${bucket.settings.name}' (${said.join(', ')}), so ${objectName(bucket, purpose)} was not stored.`,
+    reason: `${placeOf(bucket)} keeps no more for the bucket '${bucket.settings.name}' (${said.join(', ')}), so ${bucket.uri(purpose.key)} was not stored.`,
     remedy:
       'Raise the quota of the bucket or account, or free space, for instance with a life-cycle rule that deletes old wheels; permissions are not the cause.',
   };
@@ -313,7 +313,7 @@ function explainRefusal(failure: Failure, bucket: Bucket, purpose: RequestPurpos
       : 'with the credentials of this job';
     return {
       title: 'Access denied',
-      reason: `${purpose.permission} was refused ${signed} for ${objectName(bucket, purpose)}${words === '' ? '' : `; S3 says: ${words}`}.`,
+      reason: `${purpose.permission} was refused ${signed} for ${bucket.uri(purpose.key)}${words === '' ? '' : `; S3 says: ${words}`}.`,
       remedy: `Allow ${purpose.permission} on ${resourceOf(bucket, purpose)} in the role's policy and in the bucket's.${furtherNeeds(words, bucket, purpose)}`,
     };
   }
@@ -329,13 +329,13 @@ function explainOther(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
   if (status !== undefined && (status >= 500 || status === 429) && status !== 501) {
     return {
       title: 'Store is failing',
-      reason: `${placeOf(bucket)} failed ${tries(attempts)} for ${objectName(bucket, purpose)} (${said}${id}).`,
+      reason: `${placeOf(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (${said}${id}).`,
       remedy: 'Run the job again in a few minutes; if it goes on, look at the health page of the store.',
     };
   }
   return {
     title: 'Store refused the request',
-    reason: `${placeOf(bucket)} did not do ${purpose.permission} for ${objectName(bucket, purpose)} (${said}${id}).`,
+    reason: `${placeOf(bucket)} did not do ${purpose.permission} for ${bucket.uri(purpose.key)} (${said}${id}).`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint and that the bucket takes such requests.",
   };
 }

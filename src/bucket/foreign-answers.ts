@@ -3,7 +3,7 @@ import type { Problem } from '../errors.ts';
 import { plainAddress } from '../untrusted/foreign-text.ts';
 import type { Failure } from './answers.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
-import { objectName, placeOf, tries } from './names.ts';
+import { placeOf, tries } from './names.ts';
 import { PART_BYTES, SINGLE_PUT_BYTES } from './parts.ts';
 
 /** A proxy that refuses or cannot be used; it is named without user name and password. */
@@ -52,7 +52,7 @@ export function explainForeignAnswer(
   if (status >= 500 || status === 429) {
     return {
       title: 'Store is failing',
-      reason: `${placeOf(bucket)} failed ${tries(attempts)} for ${objectName(bucket, purpose)} (HTTP ${status}, ${said}).`,
+      reason: `${placeOf(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (HTTP ${status}, ${said}).`,
       remedy:
         'That is an answer of what stands before the store, such as a load balancer or a proxy: look at its log, or run the job again in a few minutes.',
     };
@@ -63,7 +63,7 @@ export function explainForeignAnswer(
   }
   return {
     title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${objectName(bucket, purpose)} with HTTP ${status} and ${said}, which is not an answer of S3.`,
+    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${bucket.uri(purpose.key)} with HTTP ${status} and ${said}, which is not an answer of S3.`,
     remedy:
       "Check that 'endpoint-url' is the S3 address of the store, not its console's, and that no firewall, proxy or sign-in page answers for it; S3 permissions are not the cause.",
   };
@@ -74,7 +74,7 @@ function redirected(bucket: Bucket, purpose: RequestPurpose, status: number, loc
   const isSecure = bucket.customEndpoint?.startsWith('http:') === true && location.startsWith('https:');
   return {
     title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} redirected ${purpose.permission} for ${objectName(bucket, purpose)}${to} (HTTP ${status}), as S3 does not.`,
+    reason: `${placeOf(bucket)} redirected ${purpose.permission} for ${bucket.uri(purpose.key)}${to} (HTTP ${status}), as S3 does not.`,
     remedy: isSecure
       ? "Write 'endpoint-url' with https://."
       : "Check that 'endpoint-url' is the S3 address of the store, and that no sign-in page of a proxy answers for it.",
@@ -86,7 +86,7 @@ export function tooLarge(bucket: Bucket, purpose: RequestPurpose, said: string):
   const mib = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
   return {
     title: 'Request too large',
-    reason: `${placeOf(bucket)} takes no request as large as that for ${objectName(bucket, purpose)} (${said}).`,
+    reason: `${placeOf(bucket)} takes no request as large as that for ${bucket.uri(purpose.key)} (${said}).`,
     remedy: `Let the proxy or load balancer before the store take bodies of ${mib(SINGLE_PUT_BYTES)} (such as client_max_body_size of nginx): a wheel of up to ${mib(SINGLE_PUT_BYTES)} goes up in one request, a larger one in parts of ${mib(PART_BYTES)} or more.`,
   };
 }

@@ -1,16 +1,16 @@
 /** How sentences name a store, an object and what a policy must allow. */
-import { plainAddress } from '../untrusted/foreign-text.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 
 /** Which store this is, for a sentence: AWS's region or the endpoint, without what may be secret in it. */
-export function placeOf(bucket: Pick<Bucket, 'customEndpoint' | 'region'>): string {
+export function placeOf(bucket: Pick<Bucket, 'customEndpoint' | 'address' | 'region'>): string {
   return bucket.customEndpoint === undefined
     ? `S3 in ${bucket.region.current}`
-    : `the endpoint ${plainAddress(bucket.customEndpoint) ?? 'that is set'}`;
+    : `the endpoint ${bucket.address || 'that is set'}`;
 }
 
-export function objectName(bucket: Bucket, { key }: RequestPurpose): string {
-  return `s3://${bucket.settings.name}/${key}`;
+/** How the AWS CLI writes an object, or all below a key prefix: `s3://bucket/key`. */
+export function s3Uri(bucket: string, key: string): string {
+  return `s3://${bucket}/${key}`;
 }
 
 /** The resource of a policy's statement. */

@@ -156,7 +156,7 @@ function noListing(bucket: Bucket): WheelStoreError {
 function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Endless listing',
-    reason: `The store says that the listing of s3://${bucket.settings.name}/${prefix} goes on, but not where to, or without end.`,
+    reason: `The store says that the listing of ${bucket.uri(prefix)} goes on, but not where to, or without end.`,
     remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
   });
 }
@@ -164,7 +164,7 @@ function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {
 function crowdedListing(bucket: Bucket, prefix: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Too many wheels',
-    reason: `s3://${bucket.settings.name}/${prefix} holds more than ${MAX_KEPT} wheels, where a commit has as many as its matrix has jobs.`,
+    reason: `${bucket.uri(prefix)} holds more than ${MAX_KEPT} wheels, where a commit has as many as its matrix has jobs.`,
     remedy: 'Find out what writes there and delete what is too much, or use another prefix.',
   });
 }

@@ -41,8 +41,8 @@ export type PartWorker<Result> = (part: Part, signal: AbortSignal) => Promise<Re
  */
 export async function inParallel<Result>(
   parts: readonly Part[],
-  signal: AbortSignal,
   makeWorker: () => PartWorker<Result>,
+  signal: AbortSignal,
 ): Promise<Result[]> {
   const failure = new AbortController();
   const either = AbortSignal.any([signal, failure.signal]);

@@ -1,10 +1,10 @@
-/** Small text objects, read whole and put on conditions. */
+/** Small text objects, read whole and replaced only as they were read. */
 import type { Readable } from 'node:stream';
-import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { GetObjectCommand, PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
 import { readAtMost } from '../untrusted/bounded-read.ts';
 import type { Bucket } from './bucket.ts';
 import { send } from './client.ts';
-import { isAbsent } from './failures.ts';
+import { isAbsent, refusesCondition, statusOf } from './failures.ts';
 import { writingFields } from './object-settings.ts';
 
 /** A text, how it is served, and the ETag that it had when it was read. */
@@ -14,20 +14,15 @@ export interface StoredText {
   readonly etag: string;
   readonly contentType: string;
   readonly cacheControl: string;
-  /** Whether the object has headers that `putText` never sends: a content encoding, or a redirect of a website. */
+  /** Whether the object has headers that `replaceText` never sends: a content encoding, or a redirect of a website. */
   readonly hasMoreHeaders: boolean;
 }
 
 /** An index page takes about 1 kB per wheel. */
 const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 
-/** What must hold for a put to happen; nothing: it happens. */
-export interface PutCondition {
-  /** The ETag that the object must have. */
-  readonly ifMatch?: string;
-  /** `*`: the object must not be there. */
-  readonly ifNoneMatch?: string;
-}
+/** A text to put, and how it is to be served. */
+export type NewText = Pick<StoredText, 'contentType' | 'cacheControl'> & { readonly text: string };
 
 /**
  * Reads a text (S3 API, GetObject).
@@ -66,19 +61,61 @@ async function readText(body: Readable, announced: number): Promise<string | und
 }
 
 /**
- * Puts a text (S3 API, PutObject; user guide, "Conditional writes").
+ * Puts a text if nobody else put or deleted the object since it was read (S3 user guide, "Conditional writes"). A
+ * store that refuses conditions gets it without, and one that ignores them may overwrite what another put:
+ * see {@link Bucket.honoursConditions}.
  *
- * @throws WheelStoreError, with status 412 or 409 when the condition did not hold
+ * @param before - what {@link getText} returned
+ * @returns `changed` if somebody else was faster; nothing was written then
+ * @throws WheelStoreError when the store refuses for another reason, or fails
  */
-export async function putText(
+export async function replaceText(
   bucket: Bucket,
   key: string,
-  {
-    text,
-    contentType,
-    cacheControl,
-  }: { readonly text: string; readonly contentType: string; readonly cacheControl: string },
-  { ifMatch, ifNoneMatch }: PutCondition,
+  text: NewText,
+  before: StoredText | undefined,
+  signal: AbortSignal,
+): Promise<'written' | 'changed'> {
+  const put = (condition: PutCondition) => putText(bucket, key, text, condition, signal);
+  try {
+    if (before === undefined) await put({ IfNoneMatch: '*' });
+    else await putOver(before.etag, put, bucket);
+  } catch (error) {
+    if (hasChanged(error, before)) return 'changed';
+    if (!refusesCondition(error, bucket)) throw error;
+    await put({});
+  }
+  return 'written';
+}
+
+/** What must hold for a put to happen; nothing: it happens. */
+type PutCondition = Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>;
+
+/** Ceph's radosgw 16 knows an ETag in a put's condition only without the quotes that belong to it. */
+async function putOver(
+  etag: string,
+  put: (condition: PutCondition) => Promise<void>,
+  { customEndpoint }: Bucket,
+): Promise<void> {
+  try {
+    await put({ IfMatch: etag });
+  } catch (error) {
+    if (customEndpoint === undefined || statusOf(error) !== 412) throw error;
+    await put({ IfMatch: etag.replaceAll('"', '') });
+  }
+}
+
+/** Whether the condition of a put did not hold: 404 if what was read is gone, 409 if another put is under way. */
+function hasChanged(error: unknown, before: StoredText | undefined): boolean {
+  const status = statusOf(error);
+  return status === 412 || status === 409 || (before !== undefined && isAbsent(error));
+}
+
+async function putText(
+  bucket: Bucket,
+  key: string,
+  { text, contentType, cacheControl }: NewText,
+  condition: PutCondition,
   signal: AbortSignal,
 ): Promise<void> {
   await send(bucket, { permission: 's3:PutObject', key, signal }, (client, options) =>
@@ -90,8 +127,7 @@ export async function putText(
         ContentType: contentType,
         CacheControl: cacheControl,
         ...writingFields(bucket.settings.writing, 'small'),
-        ...(ifMatch === undefined ? {} : { IfMatch: ifMatch }),
-        ...(ifNoneMatch === undefined ? {} : { IfNoneMatch: ifNoneMatch }),
+        ...condition,
       }),
       options,
     ),

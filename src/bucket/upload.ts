@@ -10,13 +10,13 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { WheelStoreError } from '../errors.ts';
+import { type Warn, WheelStoreError } from '../errors.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 import { send } from './client.ts';
 import { afterGrace, untilCleanedUp } from './deadline.ts';
-import { codeOf, statusOf } from './failures.ts';
+import { codeOf, refusesCondition, statusOf } from './failures.ts';
 import { writingFields } from './object-settings.ts';
-import { inParallel, partsOf, SINGLE_PUT_BYTES } from './parts.ts';
+import { inParallel, type Part, partsOf, SINGLE_PUT_BYTES } from './parts.ts';
 
 /** A file to put, and how. */
 export interface Upload {
@@ -32,13 +32,26 @@ export interface Upload {
   /** Called when all bytes were read and before the object comes to be; throws when the file has changed. */
   readonly confirmUnchanged: () => Promise<void>;
   readonly signal: AbortSignal;
-  readonly warn: (text: string, title: string) => void;
-  /** Told the bytes sent so far, first none. */
+  readonly warn: Warn;
+  /** Told the bytes sent so far: first 0, and 0 again if the upload starts afresh. */
   readonly onProgress?: (bytes: number) => void;
 }
 
-/** Whether the object was created, with its ETag, or its key was found taken, and nothing was written. */
-export type Outcome = { readonly created: true; readonly etag: string } | { readonly created: false };
+/**
+ * What became of a put:
+ *
+ * - `created`: the object is there, with this ETag.
+ * - `taken`: another object has the key; or this one, put by an earlier try whose answer was lost.
+ * - `unsupported`: the store has no `If-None-Match`, and refused the put because of it.
+ * - `unknown`: the put failed or was given up, and the object may be there all the same.
+ *
+ * `error` explains what went wrong, for whoever gives up because of it.
+ */
+export type PutOutcome =
+  | { readonly outcome: 'created'; readonly etag: string }
+  | { readonly outcome: 'taken' }
+  | { readonly outcome: 'unsupported'; readonly error: unknown }
+  | { readonly outcome: 'unknown'; readonly error: unknown };
 
 const CONFLICT_TRIES = 6;
 
@@ -46,31 +59,44 @@ const CONFLICT_TRIES = 6;
  * Puts the file. Each request is retried by the SDK from the same buffer; a conflict with another writer
  * (409 ConditionalRequestConflict) starts the upload afresh, as the S3 user guide asks.
  *
- * @throws WheelStoreError; a multipart upload that was begun is then aborted.
+ * @throws WheelStoreError when nothing was stored, such as after a refusal. Whatever the outcome, no part of a
+ *   multipart upload is left behind.
  */
-export async function putFile(bucket: Bucket, upload: Upload): Promise<Outcome> {
+export async function putFile(bucket: Bucket, upload: Upload): Promise<PutOutcome> {
+  const put = upload.size <= SINGLE_PUT_BYTES ? putAtOnce : putInParts;
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const put = upload.size <= SINGLE_PUT_BYTES ? putAtOnce : putInParts;
-      return { created: true, etag: await put(bucket, upload) };
+      return { outcome: 'created', etag: await put(bucket, upload) };
     } catch (error) {
-      if (statusOf(error) === 412 || codeOf(error) === 'PreconditionFailed') return { created: false };
-      // A completion whose answer was lost is repeated, and finds its upload gone because it is done.
-      if (codeOf(error) === 'NoSuchUpload') return { created: false };
+      const failed = failedOutcome(error, bucket, upload);
+      if (failed !== undefined) return failed;
       if (statusOf(error) !== 409 || attempt === CONFLICT_TRIES) throw error;
       await delay(Math.random() * 100 * 2 ** attempt, undefined, { signal: upload.signal });
     }
   }
 }
 
+/** @returns undefined when nothing was stored, for a reason that the error alone gives */
+function failedOutcome(error: unknown, bucket: Bucket, { onlyIfAbsent }: Upload): PutOutcome | undefined {
+  const [status, code] = [statusOf(error), codeOf(error)];
+  if (status === 412 || code === 'PreconditionFailed') return { outcome: 'taken' };
+  // A completion whose answer was lost is repeated, and finds its upload gone because it is done.
+  if (code === 'NoSuchUpload') return { outcome: 'taken' };
+  if (onlyIfAbsent && refusesCondition(error, bucket)) return { outcome: 'unsupported', error };
+  const isOfFile = error instanceof WheelStoreError && error.cause === undefined;
+  const isRefused = status !== undefined && status >= 300 && status < 500;
+  return isOfFile || isRefused ? undefined : { outcome: 'unknown', error };
+}
+
 async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
+  upload.onProgress?.(0);
   const body = Buffer.allocUnsafe(upload.size);
   await readFully(upload, body, 0);
   await upload.confirmUnchanged();
   upload.signal.throwIfAborted();
   const { ETag } = await send(bucket, decisive(upload, upload.size), (client, options) =>
     client.send(
-      new PutObjectCommand({ ...describe(bucket, upload), ...condition(upload), Body: body }),
+      new PutObjectCommand({ ...objectHeaders(bucket, upload), ...condition(upload), Body: body }),
       options,
     ),
   );
@@ -79,9 +105,9 @@ async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
 }
 
 async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
-  const cleanUp = untilCleanedUp(upload.signal);
+  const cleanUpSignal = untilCleanedUp(upload.signal);
   const { UploadId } = await send(bucket, decisive(upload), (client, options) =>
-    client.send(new CreateMultipartUploadCommand(describe(bucket, upload)), options),
+    client.send(new CreateMultipartUploadCommand(objectHeaders(bucket, upload)), options),
   );
   const target = { Bucket: bucket.settings.name, Key: upload.key, UploadId };
   try {
@@ -100,7 +126,7 @@ async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
     );
     return ETag ?? '';
   } catch (error) {
-    await abandon(bucket, upload, target, cleanUp);
+    await abandon(bucket, upload, target, cleanUpSignal);
     throw error;
   }
 }
@@ -115,9 +141,9 @@ async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget
   const parts = partsOf(upload.size);
   let sent = 0;
   upload.onProgress?.(sent);
-  return inParallel(parts, upload.signal, () => {
+  const makeWorker = () => {
     const buffer = Buffer.allocUnsafe(parts[0]!.size);
-    return async (part, signal) => {
+    return async (part: Part, signal: AbortSignal) => {
       const body = buffer.subarray(0, part.size);
       await readFully(upload, body, part.offset);
       const purpose = { permission: 's3:PutObject', key: upload.key, bytes: part.size, signal };
@@ -129,7 +155,8 @@ async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget
       const { ETag, ChecksumCRC32, ChecksumCRC64NVME } = answer;
       return { PartNumber: part.number, ETag, ChecksumCRC32, ChecksumCRC64NVME };
     };
-  });
+  };
+  return inParallel(parts, makeWorker, upload.signal);
 }
 
 /** Parts of an upload that is neither completed nor aborted stay in the bucket, unseen, and are paid for. */
@@ -167,7 +194,8 @@ async function readFully({ file, key }: Upload, buffer: Buffer, offset: number):
   }
 }
 
-function describe(bucket: Bucket, upload: Upload): CreateMultipartUploadCommandInput {
+/** What makes an object besides its bytes, in both kinds of upload. */
+function objectHeaders(bucket: Bucket, upload: Upload): CreateMultipartUploadCommandInput {
   return {
     Bucket: bucket.settings.name,
     Key: upload.key,

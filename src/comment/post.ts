@@ -13,7 +13,6 @@ import { say, trace } from '../runner/log.ts';
 import { indexKey } from '../slots/layout.ts';
 import { listCommit, type StoredWheel } from '../slots/lookup.ts';
 import type { Trust } from '../slots/trust.ts';
-import { plainAddress } from '../untrusted/foreign-text.ts';
 import {
   type GitHub,
   isLimit,
@@ -108,8 +107,8 @@ async function converge(
 ): Promise<void> {
   const stamp: Stamp = { ...comment.origin, commit: inputs.place.commit };
   const key = keyOf({
-    // A password in it would be part of what the comment shows a hash of.
-    endpoint: bucket.customEndpoint === undefined ? '' : (plainAddress(bucket.customEndpoint) ?? ''),
+    // Without the password that the endpoint may hold: the comment shows a hash of all this.
+    endpoint: bucket.address,
     bucket: inputs.bucket.name,
     prefix: inputs.place.prefix,
     workflow: comment.workflow,

@@ -1,6 +1,8 @@
 /** What the job's log shows. Every line that leaves this action goes through here. */
 import * as core from '@actions/core';
+import { s3Uri } from '../bucket/names.ts';
 import type { SentRequest } from '../bucket/observe.ts';
+import type { Title } from '../errors.ts';
 import { withoutSecrets } from '../untrusted/foreign-text.ts';
 import { escapeUnseen } from '../untrusted/quote.ts';
 
@@ -38,17 +40,17 @@ export function sayAll(heading: string, lines: readonly string[]): void {
 }
 
 /** A red annotation. */
-export function complain(text: string, title: string): void {
+export function complain(text: string, title: Title): void {
   core.error(annotation(text), { title: printable(title) });
 }
 
 /** A yellow annotation. */
-export function warn(text: string, title: string): void {
+export function warn(text: string, title: Title): void {
   core.warning(annotation(text), { title: printable(title) });
 }
 
 /** A blue annotation. */
-export function note(text: string, title: string): void {
+export function note(text: string, title: Title): void {
   core.notice(annotation(text), { title: printable(title) });
 }
 
@@ -89,7 +91,7 @@ export function describeWheel(
   { key, run, attempt }: { readonly key: string; readonly run: string; readonly attempt: string },
   here: { readonly bucket: { readonly name: string }; readonly run: string; readonly attempt: string },
 ): string {
-  const where = `s3://${here.bucket.name}/${key}`;
+  const where = s3Uri(here.bucket.name, key);
   if (run === '') return `${where} (the old flat layout, which notes no run)`;
   if (run !== here.run) return `${where}, stored by run ${run}, attempt ${attempt}`;
   return `${where}, stored by this run's attempt ${attempt}${attempt === here.attempt ? '' : ` (this is attempt ${here.attempt})`}`;

@@ -1,6 +1,7 @@
 /** The step's outputs: the same names in all three actions. */
 import * as core from '@actions/core';
 import type { Bucket, BucketSettings } from '../bucket/bucket.ts';
+import { s3Uri } from '../bucket/names.ts';
 import { plainUrl, presignedUrl } from '../bucket/url.ts';
 import { type CommitPlace, indexKey } from '../slots/layout.ts';
 import type { StoredWheel } from '../slots/lookup.ts';
@@ -62,7 +63,7 @@ export function setWheelOutputs(
   core.setOutput('wheel-url', only?.url ?? '');
   core.setOutput('wheel-name', only?.name.filename ?? '');
   core.setOutput('wheel-key', only?.key ?? '');
-  core.setOutput('s3-uri', only === undefined ? '' : `s3://${settings.name}/${only.key}`);
+  core.setOutput('s3-uri', only === undefined ? '' : s3Uri(settings.name, only.key));
   core.setOutput('sha256', only?.sha256 ?? '');
   core.setOutput('size', only === undefined ? '' : String(only.size));
   core.setOutput('requirement', only === undefined ? '' : requirement(only));

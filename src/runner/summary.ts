@@ -1,5 +1,6 @@
 /** The job summary: which wheel, where it is, how to install it, and whether the build was skipped. */
 import * as core from '@actions/core';
+import { s3Uri } from '../bucket/names.ts';
 import { readableSize, shortSize } from '../sizes.ts';
 import { wordsOf } from '../untrusted/foreign-text.ts';
 import { firstOf } from '../untrusted/quote.ts';
@@ -95,7 +96,7 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
     ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
     ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
-    ['Where', code(`s3://${inputs.bucket.name}/${key}`)],
+    ['Where', code(s3Uri(inputs.bucket.name, key))],
     ['Stored by', storedBy(wheel, inputs)],
   ];
   const filled = rows.filter(([, value]) => value !== '');

@@ -9,7 +9,7 @@ import {
   listObjects,
   type ObjectHead,
 } from '../bucket/objects.ts';
-import { WheelStoreError } from '../errors.ts';
+import { type Title, WheelStoreError } from '../errors.ts';
 import { firstOf, quote } from '../untrusted/quote.ts';
 import type { Interpreter } from '../wheel/interpreter.ts';
 import { allowsPython, rankWheels } from '../wheel/pick.ts';
@@ -55,7 +55,7 @@ interface Group {
 
 /** What a reader should learn besides the answer. */
 export interface LookUpWarning {
-  readonly title: string;
+  readonly title: Title;
   readonly text: string;
 }
 
@@ -255,7 +255,7 @@ function readerOf(
 function ignoredWarning(bucket: Bucket, { key }: ListedWheel, reason: string): LookUpWarning {
   return {
     title: 'Stored wheel ignored',
-    text: `Ignored s3://${bucket.settings.name}/${key}: ${reason}.`,
+    text: `Ignored ${bucket.uri(key)}: ${reason}.`,
   };
 }
 
@@ -269,21 +269,21 @@ function misnamedWarning(bucket: Bucket, key: string, fault: string): LookUpWarn
 function moreMisnamed(bucket: Bucket, place: CommitPlace, count: number): LookUpWarning {
   return {
     title: 'Stored wheel ignored',
-    text: `Ignored ${count} more whose names are not a wheel's below s3://${bucket.settings.name}/${commitFolder(place)}.`,
+    text: `Ignored ${count} more whose names are not a wheel's below ${bucket.uri(commitFolder(place))}.`,
   };
 }
 
 function unvouched(bucket: Bucket, { key }: ListedWheel): LookUpWarning {
   return {
     title: 'No stored SHA-256',
-    text: `s3://${bucket.settings.name}/${key} has no SHA-256 in its metadata, so nothing vouches for its bytes: it was overwritten, or copied by a tool that drops metadata. Find out who can write to this prefix.`,
+    text: `${bucket.uri(key)} has no SHA-256 in its metadata, so nothing vouches for its bytes: it was overwritten, or copied by a tool that drops metadata. Find out who can write to this prefix.`,
   };
 }
 
 function tooManyIgnored(bucket: Bucket, place: CommitPlace): WheelStoreError {
   return new WheelStoreError({
     title: 'Too many wheels ignored',
-    reason: `More than ${MAX_IGNORED} wheels of one target below s3://${bucket.settings.name}/${commitFolder(place)} are not what their keys say, or not what was asked for.`,
+    reason: `More than ${MAX_IGNORED} wheels of one target below ${bucket.uri(commitFolder(place))} are not what their keys say, or not what was asked for.`,
     remedy: 'Find out what else writes to this prefix, and delete what it put there.',
   });
 }
@@ -429,7 +429,7 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
   const folder = wheels[0]!.key.slice(0, wheels[0]!.key.lastIndexOf('/'));
   return new WheelStoreError({
     title: 'Several wheels in the old flat layout',
-    reason: `s3://${bucket.settings.name}/${folder} holds ${wheels.length} wheels beside each other: ${names}.`,
+    reason: `${bucket.uri(folder)} holds ${wheels.length} wheels beside each other: ${names}.`,
     remedy: "Say which one is wanted with for-python, such as 'for-python: python3'.",
   });
 }

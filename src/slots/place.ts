@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
 import { afterGrace, untilCleanedUp } from '../bucket/deadline.ts';
-import { refusesCondition, statusOf } from '../bucket/failures.ts';
 import { placeOf } from '../bucket/names.ts';
 import {
   deleteObject,
@@ -14,9 +13,9 @@ import {
   type ObjectHead,
   putEmptyObject,
 } from '../bucket/objects.ts';
-import { type Outcome, putFile, type Upload } from '../bucket/upload.ts';
+import { type PutOutcome, putFile, type Upload } from '../bucket/upload.ts';
 import type { OpenWheel } from '../disk/open-wheel.ts';
-import { WheelStoreError } from '../errors.ts';
+import { type Warn, WheelStoreError } from '../errors.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
 import { type StoredWheel, withHead } from './lookup.ts';
@@ -28,8 +27,8 @@ export interface Placement {
   /** Object metadata besides the SHA-256. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
-  readonly warn: (text: string, title: string) => void;
-  /** Told the bytes sent so far, first none. */
+  readonly warn: Warn;
+  /** Told the bytes sent so far: first 0, and 0 again if the upload starts afresh. */
   readonly onProgress?: (bytes: number) => void;
 }
 
@@ -63,13 +62,14 @@ const MAX_NAMED = 5;
  */
 export async function placeInSlot(bucket: Bucket, placement: Placement): Promise<Placed> {
   const putId = randomUUID();
-  const cleanUp = untilCleanedUp(placement.signal);
-  const own: OwnPut = { putId, cleanUp, announcement: announcementOf(bucket, placement, putId, cleanUp) };
+  const cleanUpSignal = untilCleanedUp(placement.signal);
+  const announcement = announcementOf(bucket, placement, putId, cleanUpSignal);
+  const own: OwnPut = { putId, announcement, cleanUpSignal };
   let placed: Found | undefined;
   try {
     // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
     // store first says what it is about to put: of two that differ, at least one sees the other.
-    if (bucket.customEndpoint !== undefined) await own.announcement.put();
+    if (!bucket.honoursConditions) await own.announcement.put();
     placed = await lookPutLook(bucket, placement, own);
     return { wheel: placed.wheel, how: placed.how };
   } finally {
@@ -82,7 +82,7 @@ interface OwnPut {
   readonly putId: string;
   readonly announcement: Announcement;
   /** Ends a clean-up in time. */
-  readonly cleanUp: AbortSignal;
+  readonly cleanUpSignal: AbortSignal;
 }
 
 /** Our bytes in the slot. */
@@ -103,7 +103,7 @@ function announcementOf(
   bucket: Bucket,
   placement: Placement,
   putId: string,
-  cleanUp: AbortSignal,
+  cleanUpSignal: AbortSignal,
 ): Announcement {
   const { slot, wheel, signal } = placement;
   const key = markOf(placement, putId, 'claim');
@@ -122,7 +122,7 @@ function announcementOf(
       }
     },
     async withdraw() {
-      if (isThere) await removeMark(bucket, key, placement, cleanUp);
+      if (isThere) await removeMark(bucket, key, placement, cleanUpSignal);
     },
   };
 }
@@ -137,14 +137,17 @@ async function lookPutLook(bucket: Bucket, placement: Placement, own: OwnPut): P
     const there = await findOurBytes(bucket, placement, own);
     if (there !== undefined) return there;
     placement.signal.throwIfAborted();
+    let put: PutOutcome | undefined;
     try {
-      const outcome = await putOnce(bucket, placement, own.putId);
+      put = await putOnce(bucket, placement, own.putId);
+      if ('error' in put) throw put.error;
       // From here on the wheel is stored, and a cancelled job may as well say so; before, it must not stay.
       placement.signal.throwIfAborted();
-      const placed = await confirm(bucket, placement, own.putId, outcome);
+      const placed = await confirm(bucket, placement, own.putId, put);
       if (placed !== undefined) return { ...placed, isRemovable: false };
     } catch (error) {
-      if (placement.signal.aborted || mayHaveStored(error)) await removeOwn(bucket, placement, own);
+      // Without an outcome nothing was stored, unless a request was cut off.
+      if (put !== undefined || placement.signal.aborted) await removeOwn(bucket, placement, own);
       throw error;
     }
   }
@@ -184,7 +187,7 @@ async function findOurBytes(
     // With a custom endpoint a step's announcement goes when the step ends; on AWS there is none to tell.
     const isOwnerAtWork = allies.some(({ key }) => key === markOf(placement, owner ?? '', 'claim'));
     if (removals.length === 0 && !(isOwnerAtWork && polls < MAX_OWNER_POLLS)) {
-      const isEnded = owner === undefined || (bucket.customEndpoint !== undefined && !isOwnerAtWork);
+      const isEnded = owner === undefined || (!bucket.honoursConditions && !isOwnerAtWork);
       return { wheel, how: 'was-there', isRemovable: !isEnded };
     }
     await delay(POLL_MS, undefined, { signal });
@@ -236,7 +239,7 @@ function isMark({ key }: ListedObject, kind: string, isMeant: (sha256: string) =
   return sha256 !== undefined && marked === kind && isMeant(sha256);
 }
 
-async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<Outcome> {
+async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<PutOutcome> {
   const { slot, wheel, metadata, signal, warn, onProgress } = placement;
   const upload: Upload = {
     key: wheelKey(slot, wheel.filename),
@@ -251,19 +254,18 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
     warn,
     ...(onProgress === undefined ? {} : { onProgress }),
   };
-  try {
-    return await putFile(bucket, upload);
-  } catch (error) {
-    if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
-    if ((await look(bucket, placement, signal)).ours !== undefined) return { created: false };
-    const outcome = await putFile(bucket, { ...upload, onlyIfAbsent: false });
-    // Only now it shows that nothing but the condition was refused.
+  const put = await putFile(bucket, upload);
+  if (put.outcome !== 'unsupported') return put;
+  if ((await look(bucket, placement, signal)).ours !== undefined) return { outcome: 'taken' };
+  const unconditional = await putFile(bucket, { ...upload, onlyIfAbsent: false });
+  // Only now it shows that nothing but the condition was refused.
+  if (unconditional.outcome === 'created') {
     warn(
       `${placeOf(bucket).replace(/^the/, 'The')} has no conditional writes (If-None-Match), so the slot is looked at before and after the upload instead.`,
       'No conditional writes',
     );
-    return outcome;
   }
+  return unconditional;
 }
 
 /**
@@ -275,16 +277,16 @@ async function confirm(
   bucket: Bucket,
   placement: Placement,
   putId: string,
-  outcome: Outcome,
+  put: PutOutcome,
 ): Promise<Placed | undefined> {
   const signal = afterGrace(placement.signal);
   const { ours: found } = await look(bucket, placement, signal);
   if (found === undefined) {
-    if (outcome.created) throw vanished(bucket, placement);
+    if (put.outcome === 'created') throw vanished(bucket, placement);
     return undefined;
   }
-  if (outcome.created && outcome.etag !== '' && outcome.etag === found.etag) {
-    return { wheel: describe(placement, found), how: 'put' };
+  if (put.outcome === 'created' && put.etag !== '' && put.etag === found.etag) {
+    return { wheel: asStored(placement, found), how: 'put' };
   }
   const head = await headObject(bucket, found.key, signal);
   if (head === undefined) return undefined;
@@ -304,7 +306,8 @@ async function sameBytes(bucket: Bucket, placement: Placement, head: ObjectHead)
   return { ...stored, sha256 };
 }
 
-function describe({ slot, wheel, metadata }: Placement, { key, etag }: ListedObject): StoredWheel {
+/** What a look-up would say of the wheel that this call put. */
+function asStored({ slot, wheel, metadata }: Placement, { key, etag }: ListedObject): StoredWheel {
   return {
     ...readWheelKey(slot, key)!,
     size: wheel.size,
@@ -312,13 +315,6 @@ function describe({ slot, wheel, metadata }: Placement, { key, etag }: ListedObj
     sha256: wheel.sha256,
     requiresPython: metadata['requires-python'],
   };
-}
-
-/** Whether the store may hold our object although we were told of a failure. */
-function mayHaveStored(error: unknown): boolean {
-  const status = statusOf(error);
-  if (error instanceof WheelStoreError && error.cause === undefined) return error.title === SLOT_TAKEN;
-  return status === undefined || status >= 500;
 }
 
 /**
@@ -329,22 +325,22 @@ function mayHaveStored(error: unknown): boolean {
 async function removeOwn(
   bucket: Bucket,
   placement: Placement,
-  { putId, announcement, cleanUp }: OwnPut,
+  { putId, announcement, cleanUpSignal: signal }: OwnPut,
 ): Promise<void> {
   const { slot, wheel, warn } = placement;
   const key = wheelKey(slot, wheel.filename);
   try {
-    const head = await headObject(bucket, key, cleanUp);
+    const head = await headObject(bucket, key, signal);
     if (head?.metadata[PUT_ID] !== putId) return;
     const removing = markOf(placement, putId, 'removing');
-    await putEmptyObject(bucket, removing, key, cleanUp);
-    const objects = await listSlot(bucket, slot, cleanUp);
+    await putEmptyObject(bucket, removing, key, signal);
+    const objects = await listSlot(bucket, slot, signal);
     const isOurs = (sha256: string) => sha256 === wheel.sha256;
     const isNeeded = objects.some(
       (object) => object.key !== announcement.key && isMark(object, 'claim', isOurs),
     );
-    if (!isNeeded) await deleteObject(bucket, key, cleanUp);
-    await removeMark(bucket, removing, placement, cleanUp);
+    if (!isNeeded) await deleteObject(bucket, key, signal);
+    await removeMark(bucket, removing, placement, signal);
   } catch (error) {
     warn(
       `What this step put at ${key} could not be taken away again. ${(error as Error).message}`,
@@ -357,10 +353,10 @@ async function removeMark(
   bucket: Bucket,
   key: string,
   { warn }: Placement,
-  cleanUp: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   try {
-    await deleteObject(bucket, key, cleanUp);
+    await deleteObject(bucket, key, signal);
   } catch (error) {
     warn(
       `The empty object ${key}, a mark for other steps, could not be removed. ${(error as Error).message}`,
@@ -369,7 +365,6 @@ async function removeMark(
   }
 }
 
-const SLOT_TAKEN = 'Slot taken';
 const SET_TARGET =
   "Give each job of the matrix its own 'target', such as target: linux-x86_64-cp312; a slot never holds two wheels.";
 
@@ -380,16 +375,16 @@ function slotTaken(
 ): WheelStoreError {
   const names = others.map(({ key }) => key.slice(slotFolder(slot).length));
   return new WheelStoreError({
-    title: SLOT_TAKEN,
-    reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (s3://${bucket.settings.name}/${slotFolder(slot)}).`,
+    title: 'Slot taken',
+    reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (${bucket.uri(slotFolder(slot))}).`,
     remedy: SET_TARGET,
   });
 }
 
 function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, rival: ListedObject): WheelStoreError {
   return new WheelStoreError({
-    title: SLOT_TAKEN,
-    reason: `${wheel.filename} was not stored: another job is storing other bytes into the same slot (s3://${bucket.settings.name}/${slotFolder(slot)}), as the empty object ${rival.key} says.`,
+    title: 'Slot taken',
+    reason: `${wheel.filename} was not stored: another job is storing other bytes into the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${rival.key} says.`,
     remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
   });
 }
@@ -406,7 +401,7 @@ function otherBytes(
       : `other bytes (${size} bytes${sha256 === '' ? '' : `, SHA-256 ${sha256}`})`;
   return new WheelStoreError({
     title: 'Other bytes under the same name',
-    reason: `s3://${bucket.settings.name}/${key} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,
+    reason: `${bucket.uri(key)} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,
     remedy: `The stored object was left as it is. ${SET_TARGET}`,
   });
 }
@@ -414,7 +409,7 @@ function otherBytes(
 function vanished(bucket: Bucket, { slot, wheel }: Placement): WheelStoreError {
   return new WheelStoreError({
     title: 'Wheel vanished from its slot',
-    reason: `s3://${bucket.settings.name}/${wheelKey(slot, wheel.filename)} was there a moment ago and is not any more.`,
+    reason: `${bucket.uri(wheelKey(slot, wheel.filename))} was there a moment ago and is not any more.`,
     remedy:
       'Find out what deletes objects below this prefix (a life-cycle rule, another job), then run the job again.',
   });

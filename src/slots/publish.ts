@@ -1,8 +1,7 @@
 /** Writes the commit's index pages so that no link is lost, however many jobs of a matrix write at once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
-import { isAbsent, refusesCondition, statusOf } from '../bucket/failures.ts';
-import { getText, type PutCondition, putText, type StoredText } from '../bucket/text.ts';
+import { getText, replaceText, type StoredText } from '../bucket/text.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
 import { linksOf, renderIndexPage } from './index-page.ts';
@@ -49,13 +48,13 @@ export async function publishIndex(
     for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
     const areWritten = written.every((isWritten) => isWritten);
     // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
-    if (areWritten && bucket.customEndpoint === undefined) return;
+    if (areWritten && bucket.honoursConditions) return;
     const pause = areWritten ? 0 : Math.random() * Math.min(50 * 2 ** round, LONGEST_PAUSE_MS);
     await delay(pause, undefined, { signal });
   }
   throw new WheelStoreError({
     title: 'Index page contended',
-    reason: `s3://${bucket.settings.name}/${indexKey(publication.place)} was changed by others in each of ${MOST_ROUNDS} rounds.`,
+    reason: `${bucket.uri(indexKey(publication.place))} was changed by others in each of ${MOST_ROUNDS} rounds.`,
     remedy: 'The next store of this commit updates it; or find out what else writes that object.',
   });
 }
@@ -105,34 +104,7 @@ async function putPage(
   signal: AbortSignal,
 ): Promise<boolean> {
   const page = { text: html, ...SERVED_AS };
-  const put = (condition: PutCondition) => putText(bucket, key, page, condition, signal);
-  try {
-    if (before === undefined) await put({ ifNoneMatch: '*' });
-    else await putOver(before.etag, put, bucket.customEndpoint !== undefined);
-    return true;
-  } catch (error) {
-    const status = statusOf(error);
-    if (status === 412 || status === 409) return false;
-    // A page that was deleted between reading and putting.
-    if (isAbsent(error) && before !== undefined) return false;
-    if (!refusesCondition(error, bucket.customEndpoint !== undefined)) throw error;
-    await put({});
-    return true;
-  }
-}
-
-/** Ceph's radosgw 16 knows an ETag in a put's condition only without the quotes that belong to it. */
-async function putOver(
-  etag: string,
-  put: (condition: PutCondition) => Promise<void>,
-  isForeign: boolean,
-): Promise<void> {
-  try {
-    await put({ ifMatch: etag });
-  } catch (error) {
-    if (!isForeign || statusOf(error) !== 412) throw error;
-    await put({ ifMatch: etag.replaceAll('"', '') });
-  }
+  return (await replaceText(bucket, key, page, before, signal)) === 'written';
 }
 
 /** One page for each of `projects`; undefined is the page of all. */

@@ -26,7 +26,7 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/slots/place.ts',
     find: '  const { ours: found } = await look(bucket, placement, signal);\n',
     replace:
-      "  if (outcome.created) return { wheel: describe(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: outcome.etag }), how: 'put' };\n  const { ours: found } = await look(bucket, placement, signal);\n",
+      "  if (put.outcome === 'created') return { wheel: asStored(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: put.etag }), how: 'put' };\n  const { ours: found } = await look(bucket, placement, signal);\n",
     tests: decisions('looks again'),
   },
   {
@@ -39,7 +39,7 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'slot: nothing is announced on engines that are not AWS',
     file: 'src/slots/place.ts',
-    find: 'if (bucket.customEndpoint !== undefined) await own.announcement.put();',
+    find: 'if (!bucket.honoursConditions) await own.announcement.put();',
     replace: '',
     tests: faults('ignores If-None-Match'),
   },
@@ -67,14 +67,14 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'upload: what a failed upload sent is not aborted',
     file: 'src/bucket/upload.ts',
-    find: '    await abandon(bucket, upload, target, cleanUp);\n',
-    replace: '    if (upload.size < 0) await abandon(bucket, upload, target, cleanUp);\n',
+    find: '    await abandon(bucket, upload, target, cleanUpSignal);\n',
+    replace: '    if (upload.size < 0) await abandon(bucket, upload, target, cleanUpSignal);\n',
     tests: faults('leaves no object and no parts'),
   },
   {
     name: 'index page: no If-Match',
-    file: 'src/slots/publish.ts',
-    find: '    await put({ ifMatch: etag });\n',
+    file: 'src/bucket/text.ts',
+    find: '    await put({ IfMatch: etag });\n',
     replace: '    await put({});\n',
     tests: decisions('a page of the index'),
   },

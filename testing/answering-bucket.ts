@@ -1,0 +1,72 @@
+/** A bucket whose store is a function in this process: each request goes through the SDK, and none to the network. */
+import { Readable } from 'node:stream';
+import type { Bucket, BucketSettings } from '../src/bucket/bucket.ts';
+import { openBucket } from '../src/bucket/client.ts';
+
+/** A bucket on AWS that is asked without credentials. */
+export const SETTINGS: BucketSettings = {
+  name: 'my-wheels',
+  region: 'us-west-2',
+  isRegionGiven: false,
+  hasEnvironmentKeys: false,
+  endpoint: undefined,
+  pathStyle: undefined,
+  anonymous: true,
+  publicUrl: undefined,
+  presignSeconds: undefined,
+  writing: {
+    encryption: undefined,
+    kmsKeyId: undefined,
+    acl: undefined,
+    storageClass: undefined,
+    tagging: undefined,
+  },
+  requesterPays: false,
+  checksumsAsked: false,
+  requestTimeout: 60,
+  proxy: {},
+  credentialsRemedy: '',
+};
+
+/** A request as the SDK sends it. */
+export interface AskedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** An answer; with a code, an error document of S3's. An error is thrown, as by a connection that is lost. */
+export type Answer = { readonly status: number; readonly code?: string; readonly message?: string } | Error;
+
+/**
+ * Opens a bucket for which `answer` is the store.
+ *
+ * @param over - settings other than {@link SETTINGS}
+ * @returns the bucket, and the requests it was sent so far, each try on its own
+ */
+export async function answeringBucket(
+  answer: (request: AskedRequest, nth: number) => Answer,
+  over: Partial<BucketSettings> = {},
+): Promise<{ bucket: Bucket; requests: readonly AskedRequest[] }> {
+  const bucket = await openBucket({ ...SETTINGS, ...over });
+  const requests: AskedRequest[] = [];
+  bucket.client.config.requestHandler.handle = async (request) => {
+    const asked = { ...request, headers: lowerCase(request.headers) };
+    requests.push(asked);
+    const given = answer(asked, requests.length);
+    if (given instanceof Error) throw given;
+    const { status, code, message = '' } = given;
+    const document =
+      code === undefined ? '' : `<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+    const headers = { etag: '"0123"', 'x-amz-request-id': 'id' };
+    return {
+      response: { statusCode: status, reason: '', headers, body: Readable.from([Buffer.from(document)]) },
+    };
+  };
+  return { bucket, requests };
+}
+
+function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
