@@ -49,8 +49,8 @@ export interface StepResult {
 export const JOB_TOKEN = 'ghs_tokenOfThisJob';
 
 const FOLDERS: Record<ActionName, string> = { store: '.', find: 'find', fetch: 'fetch' };
-/** Node 24, whatever Node runs the tests. */
-export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+/** Node 24: scripts/bootstrap.mjs starts every script of ours on it. */
+export const NODE = process.execPath;
 
 /** Runs one step the way the runner does: `runs.main` on Node 24 as a process of its own. */
 export async function runStep(step: Step): Promise<StepResult> {
