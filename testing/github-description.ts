@@ -1,4 +1,7 @@
-/** GitHub's own description of its REST API (npm: @octokit/openapi), as a judge of requests and answers. */
+/**
+ * GitHub's own description of its REST API, as a judge of requests and answers: of @octokit/openapi, the part that
+ * github-api.json keeps. `npm run refresh-github-api` writes that file.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
@@ -41,7 +44,29 @@ interface Operation {
   readonly requestBody?: Content & { readonly required?: boolean };
   readonly responses: Readonly<Record<string, object>>;
 }
-type Description = { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> };
+/** As OpenAPI 3.0 has it. */
+export interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  /** By their kind, such as `schemas`, and their name. */
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** What github-api.json holds. */
+export interface Extract {
+  /** The package, and its version. */
+  readonly source: string;
+  /** By what they are called in the package. */
+  readonly descriptions: Readonly<Record<string, Description>>;
+}
+
+/** All that the action asks for. */
+const PATHS = [
+  '/user',
+  '/repos/{owner}/{repo}/issues/{issue_number}/comments',
+  '/repos/{owner}/{repo}/issues/comments/{comment_id}',
+];
+/** What explains and judges nothing; as names of a schema's properties they stay. */
+const PROSE = new Set(['description', 'summary', 'example', 'examples', 'externalDocs', 'tags']);
 
 /**
  * Any operation may refuse, and the description lists these statuses at some of them only (GitHub docs,
@@ -59,13 +84,50 @@ const ANYWHERE: Readonly<Record<number, string>> = {
 };
 
 /**
+ * The part of a whole description that judges the action's requests: three paths, the answers that any operation may
+ * give, and all that these refer to, without prose.
+ */
+export function extractOf(whole: Description): Description {
+  const paths = Object.fromEntries(PATHS.map((path) => [path, withoutProse(whole.paths[path]) as never]));
+  const components: Record<string, Record<string, unknown>> = {};
+  const pending = [
+    ...Object.values(ANYWHERE).map((name) => `/components/responses/${name}`),
+    ...referencesIn(paths),
+  ];
+  for (let pointer = pending.pop(); pointer !== undefined; pointer = pending.pop()) {
+    const [kind, name] = pointer.split('/').slice(2) as [string, string];
+    components[kind] ??= {};
+    if (name in components[kind]) continue;
+    components[kind][name] = withoutProse(follow(whole, pointer));
+    pending.push(...referencesIn(components[kind][name]));
+  }
+  return { paths, components };
+}
+
+/** Where the `$ref`s within lead to, as JSON pointers. */
+function referencesIn(value: unknown): string[] {
+  return [...JSON.stringify(value).matchAll(/"\$ref":"#([^"]+)"/g)].map(([, pointer]) => pointer!);
+}
+
+function withoutProse(value: unknown, isByName = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutProse(item));
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([key]) => isByName || !(PROSE.has(key) || key.startsWith('x-')));
+  return Object.fromEntries(
+    kept.map(([key, item]) => [key, withoutProse(item, !isByName && key === 'properties')]),
+  );
+}
+
+/**
  * Reads a description.
  *
  * @param name - `api.github.com`, or an Enterprise Server's such as `ghes-3.19`
+ * @throws Error when github-api.json has none of that name
  */
 export function judgeBy(name: string): Judge {
-  const file = join(ROOT, 'node_modules/@octokit/openapi/generated', `${name}.json`);
-  const description: Description = JSON.parse(readFileSync(file, 'utf8'));
+  const extract: Extract = JSON.parse(readFileSync(join(ROOT, 'testing/github-api.json'), 'utf8'));
+  const description = extract.descriptions[name];
+  if (description === undefined) throw new Error(`testing/github-api.json does not describe ${name}.`);
   const ajv = new Ajv({ strict: false, validateSchema: false, coerceTypes: false, allErrors: true });
   addFormats.default(ajv);
   ajv.addSchema(description, 'github');

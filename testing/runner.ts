@@ -47,8 +47,8 @@ export interface StepResult {
 /** The token that a job has from GitHub (`github.token`), in the form of an app's installation token. */
 export const JOB_TOKEN = 'ghs_tokenOfThisJob';
 
-/** Node 24, whatever Node runs the tests. */
-export const NODE = join(ROOT, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node');
+/** Node 24: scripts/bootstrap.mjs starts every script of ours on it. */
+export const NODE = process.execPath;
 
 /** Runs one step the way the runner does: `runs.main` on Node 24 as a process of its own. */
 export async function runStep(step: Step): Promise<StepResult> {

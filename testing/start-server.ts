@@ -1,7 +1,11 @@
-/** Starts the one S3 server that all test files share. */
+/** Starts the one S3 server that all test files share, unless those that need it are left out. */
 import { startS3Server } from './s3-server.ts';
 
-export default async function start(): Promise<void> {
+export default async function start(
+  _: unknown,
+  { testPathIgnorePatterns }: { readonly testPathIgnorePatterns: readonly string[] },
+): Promise<void> {
+  if (testPathIgnorePatterns.some((pattern) => pattern.startsWith('contract'))) return;
   const server = await startS3Server();
   process.env.WHEEL_STORE_TEST_ENDPOINT = server.endpoint;
   process.env.WHEEL_STORE_TEST_REGION = server.region;

@@ -20,7 +20,7 @@ import { endedRunOf, pullRequestOf } from '../../src/runner/event.ts';
 import { printable } from '../../src/runner/log.ts';
 import { shellSafe } from '../../src/runner/shell.ts';
 import { askPython } from '../../testing/python.ts';
-import { seeded } from '../../testing/random.ts';
+import { ROUNDS, seeded } from '../../testing/random.ts';
 import { ROOT } from '../../testing/runner.ts';
 
 const SEED = 20260101;
@@ -360,7 +360,7 @@ describe('however the requests of many jobs fall between each other', () => {
 
   test('one comment has the lines of all, and it is the first', () => {
     const random = seeded(SEED);
-    for (let round = 0; round < 3000; round += 1) {
+    for (let round = 0; round < 200 * ROUNDS; round += 1) {
       const world = start();
       play(
         targets.map((target) => job(world, target, '7')),
@@ -373,7 +373,7 @@ describe('however the requests of many jobs fall between each other', () => {
 
   test('case 73: also where lists lag behind', () => {
     const random = seeded(SEED + 2);
-    for (let round = 0; round < 1000; round += 1) {
+    for (let round = 0; round < 100 * ROUNDS; round += 1) {
       const lag = Math.floor(random() * 60);
       const world: LaggingWorld = { ...start(), lag, now: 0, past: [], updatedAt: new Map() };
       const jobs = targets.map((target) => laggingJob(world, target));
@@ -399,7 +399,7 @@ describe('however the requests of many jobs fall between each other', () => {
   test('after jobs that were killed, those of the next run leave one comment', () => {
     const random = seeded(SEED + 1);
     let doubled = 0;
-    for (let round = 0; round < 3000; round += 1) {
+    for (let round = 0; round < 200 * ROUNDS; round += 1) {
       const world = start();
       play(
         targets.map((target) => job(world, target, '7')),

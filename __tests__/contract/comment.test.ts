@@ -1,80 +1,38 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { readMarker } from '../../src/comment/text.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
-import { s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { startFaultProxy } from '../../testing/fault-proxy.ts';
 import {
   ACTIONS_BOT,
   type ApiFault,
-  type GitHubApi,
   OTHER_BOT,
   PERSON,
   PERSON_TOKEN,
   PULL_REQUEST,
-  type SeenApiRequest,
   STRANGER,
   startGitHubApi,
 } from '../../testing/github-api.ts';
-import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { COMMIT, startJob } from '../../testing/job.ts';
 import { runProgram, tool } from '../../testing/python.ts';
-import { ROUNDS } from '../../testing/random.ts';
 import { JOB_TOKEN, type StepResult } from '../../testing/runner.ts';
 import { AUTHORITY, startForwardProxy, startTls } from '../../testing/tls.ts';
 import { makeWheel } from '../../testing/wheels.ts';
+import {
+  bodyOfOurs,
+  commandsIn,
+  comment,
+  event,
+  isFine,
+  NEWER_COMMIT,
+  pullRequest,
+  W,
+} from './commenting.ts';
 
-const W = 'demo-1.0-py3-none-any.whl';
-const NEWER_COMMIT = 'b'.repeat(40);
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
 });
-
-/** Writes the event's payload, and says what the runner sets for it. */
-async function event(job: Job, name: string, payload: unknown): Promise<Record<string, string>> {
-  const path = join(job.workspace, `${randomUUID()}.json`);
-  await writeFile(path, JSON.stringify(payload));
-  // The runner does this when the job begins, and these jobs have built their wheels by now.
-  await utimes(path, 0, 0);
-  return { GITHUB_EVENT_NAME: name, GITHUB_EVENT_PATH: path };
-}
-
-function pullRequest(repository = 'octo/demo') {
-  return { pull_request: { number: PULL_REQUEST, head: { repo: { full_name: repository } } } };
-}
-
-/** What the runner sets for a run of the pull request. */
-async function environment(job: Job, api: GitHubApi): Promise<Record<string, string>> {
-  return {
-    ...(await event(job, 'pull_request', pullRequest())),
-    GITHUB_API_URL: api.url,
-    GITHUB_WORKFLOW_REF: `octo/demo/.github/workflows/wheels.yml@refs/pull/${PULL_REQUEST}/merge`,
-  };
-}
-
-/** Stores one wheel and comments on the pull request. */
-async function comment(
-  job: Job,
-  api: GitHubApi,
-  inputs: Record<string, string> = {},
-  env: Record<string, string | undefined> = {},
-): Promise<StepResult> {
-  return job.step(
-    'store',
-    { comment: 'true', index: 'false', ...inputs },
-    { ...(await environment(job, api)), ...env },
-  );
-}
-
-/** The commands that a comment shows. */
-function commandsIn(body = ''): string[] {
-  return [...body.matchAll(/^(?:uv )?pip install .*$/gm)].map(([command]) => command);
-}
-
-function isFine({ code, errors, warnings }: StepResult): void {
-  expect({ code, errors, warnings }).toEqual({ code: 0, errors: [], warnings: [] });
-}
 
 describe('one comment', () => {
   test('with the commands that install the wheel, which a second run updates', async () => {
@@ -95,14 +53,6 @@ describe('one comment', () => {
     expect(api.operations()).toEqual(['list', 'create', 'list', 'list', 'update', 'list']);
   });
 });
-
-/** A body that a comment of ours has, with the run, commit and author of the marker changed. */
-async function bodyOfOurs(job: Job, changes: (body: string) => string = (body) => body): Promise<string> {
-  await using api = await startGitHubApi();
-  await makeWheel(job.dist, W);
-  isFine(await comment(job, api));
-  return changes(api.comments[0]!.body);
-}
 
 describe('which pull request', () => {
   test.each<[title: string, name: string, payload: unknown, number: string]>([
@@ -300,421 +250,6 @@ describe('whose comment it is', () => {
   });
 });
 
-describe('older and newer', () => {
-  test.each<[title: string, env: Record<string, string>]>([
-    ['an older run', { GITHUB_RUN_ID: '6' }],
-    ['an older attempt', { GITHUB_RUN_ID: '9', GITHUB_RUN_ATTEMPT: '1' }],
-  ])('%s of another commit that comes late leaves the comment as it is', async (_title, env) => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    await makeWheel(job.dist, W);
-    isFine(
-      await comment(job, api, { commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '9', GITHUB_RUN_ATTEMPT: '2' }),
-    );
-    const before = api.comments.map(({ body }) => body);
-    const late = await comment(job, api, {}, env);
-    isFine(late);
-    expect(api.comments.map(({ body }) => body)).toEqual(before);
-    expect(late.log).toContain(`it shows commit ${NEWER_COMMIT} of run 9, attempt 2, which is newer`);
-  });
-
-  test('for workflow_run the run counts that has ended, however late its own workflow started', async () => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    await makeWheel(job.dist, W);
-    const of = async (id: number) =>
-      event(job, 'workflow_run', { workflow_run: { id, run_attempt: 1, pull_requests: [{ number: 5 }] } });
-    isFine(await comment(job, api, { commit: NEWER_COMMIT }, { ...(await of(9)), GITHUB_RUN_ID: '20' }));
-    isFine(await comment(job, api, {}, { ...(await of(8)), GITHUB_RUN_ID: '21' }));
-    expect(api.comments).toHaveLength(1);
-    expect(api.comments[0]?.body).toContain(NEWER_COMMIT);
-  });
-
-  test('an older run that read before and wrote after is written over', async () => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, W);
-    const olderIsAboutToWrite = Promise.withResolvers<void>();
-    const newerHasWritten = Promise.withResolvers<void>();
-    await using api = await startGitHubApi({
-      rule: ({ operation, body }): ApiFault => {
-        if (operation !== 'update') return undefined;
-        if (!body.includes(`commit=${COMMIT}`)) {
-          newerHasWritten.resolve();
-          return undefined;
-        }
-        olderIsAboutToWrite.resolve();
-        return { after: newerHasWritten.promise };
-      },
-    });
-    isFine(await comment(job, api, { commit: 'd'.repeat(40) }, { GITHUB_RUN_ID: '5' }));
-    const older = comment(job, api, {}, { GITHUB_RUN_ID: '6' });
-    await olderIsAboutToWrite.promise;
-    isFine(await comment(job, api, { commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '9' }));
-    isFine(await older);
-    expect(api.comments).toHaveLength(1);
-    expect(api.comments[0]?.body).toContain(`commit=${NEWER_COMMIT}`);
-    expect(api.operations().filter((operation) => operation === 'update')).toHaveLength(3);
-  });
-
-  test('two commits in one run: the first stays, and the log says what to do', async () => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    await makeWheel(job.dist, W);
-    isFine(await comment(job, api));
-    const second = await comment(job, api, { commit: NEWER_COMMIT });
-    isFine(second);
-    expect(api.comments[0]?.body).toContain(`commit=${COMMIT}`);
-    expect(second.log).toContain("Give all jobs of a workflow the same 'commit'");
-  });
-});
-
-describe('jobs of a matrix at the same time', () => {
-  /** Stores one wheel per target, all at once. */
-  async function storeAll(job: Job, api: GitHubApi, targets: readonly string[], run: string): Promise<void> {
-    const results = await Promise.all(
-      targets.toSorted().map((target) => comment(job, api, { target, path: target }, { GITHUB_RUN_ID: run })),
-    );
-    for (const result of results) isFine(result);
-    const urls = results.map(({ outputs }) => outputs['wheel-url']!);
-    expect(commandsIn(api.comments[0]?.body)).toEqual(
-      urls.flatMap((url) => [`pip install "${url}"`, `uv pip install "${url}"`]),
-    );
-    expect(api.comments).toHaveLength(1);
-  }
-
-  test('8 jobs, the first comment and then updates: no line is lost, none doubled', async () => {
-    const targets = Array.from({ length: 8 }, (_, index) => `t${index}`);
-    let writes = 0;
-    for (let round = 1; round <= ROUNDS; round += 1) {
-      await using job = await startJob(bucket);
-      await using api = await startGitHubApi();
-      await Promise.all(targets.map((target) => makeWheel(job.workspace, `${target}/${W}`)));
-      await storeAll(job, api, targets, '7');
-      await storeAll(job, api, targets, '8');
-      writes += api.operations().filter((operation) => operation !== 'list').length;
-    }
-    process.stdout.write(
-      `comments: ${ROUNDS} rounds of twice 8 jobs, ${writes} writes, no line lost, none doubled\n`,
-    );
-  }, 1_800_000);
-
-  test('two that find none both create one: the first stays, its line and the other’s', async () => {
-    await using job = await startJob(bucket);
-    const bothAreAboutTo = Promise.withResolvers<void>();
-    await using api = await startGitHubApi({
-      rule: ({ operation, nth }): ApiFault => {
-        if (operation !== 'create') return undefined;
-        if (nth === 2) bothAreAboutTo.resolve();
-        return { after: bothAreAboutTo.promise };
-      },
-    });
-    const targets = ['one', 'two'];
-    await Promise.all(targets.map((target) => makeWheel(job.workspace, `${target}/${W}`)));
-    await storeAll(job, api, targets, '7');
-    expect(api.comments[0]?.id).toBe(1001);
-    expect(api.operations().filter((operation) => operation === 'remove')).toHaveLength(1);
-  });
-
-  test('one that listed the store before the other stored, and writes after it, writes both', async () => {
-    await using job = await startJob(bucket);
-    const oneIsAboutToWrite = Promise.withResolvers<void>();
-    const twoIsDone = Promise.withResolvers<void>();
-    await using api = await startGitHubApi({
-      rule: ({ operation, body }): ApiFault => {
-        if (operation !== 'update' || body.includes('/two/')) return undefined;
-        oneIsAboutToWrite.resolve();
-        return { after: twoIsDone.promise };
-      },
-    });
-    for (const target of ['one', 'two']) await makeWheel(job.workspace, `${target}/${W}`);
-    isFine(
-      await comment(job, api, { target: 'one', path: 'one', commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '6' }),
-    );
-    const one = comment(job, api, { target: 'one', path: 'one' });
-    await oneIsAboutToWrite.promise;
-    isFine(await comment(job, api, { target: 'two', path: 'two' }));
-    twoIsDone.resolve();
-    isFine(await one);
-    expect(commandsIn(api.comments[0]?.body)).toHaveLength(4);
-  });
-});
-
-describe('what an earlier step left behind', () => {
-  test('a second comment of an earlier run is taken away', async () => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    const body = await bodyOfOurs(job);
-    api.comment(ACTIONS_BOT, body.replace('run=7', 'run=5'));
-    api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api));
-    expect(api.comments).toEqual([{ id: 1001, body, user: ACTIONS_BOT }]);
-  });
-
-  test('a comment that somebody deletes between reading and writing is written anew', async () => {
-    await using job = await startJob(bucket);
-    const body = await bodyOfOurs(job);
-    await using api = await startGitHubApi({
-      rule: ({ operation }): ApiFault => {
-        if (operation === 'update') api.comments.splice(0);
-        return undefined;
-      },
-    });
-    api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api));
-    expect(api.comments).toHaveLength(1);
-    expect(commandsIn(api.comments[0]?.body)).toHaveLength(2);
-  });
-});
-
-describe('case 73: GitHub’s list lags behind', () => {
-  const WRITES = ['create', 'update', 'remove'] as const;
-  const written = (api: GitHubApi) =>
-    Object.fromEntries(WRITES.map((name) => [name, api.operations().filter((seen) => seen === name).length]));
-
-  test.each([1, 3, 5, Number.POSITIVE_INFINITY])(
-    'a comment that %p lists do not show is created once',
-    async (create) => {
-      await using job = await startJob(bucket);
-      await using api = await startGitHubApi({ lag: { create } });
-      await makeWheel(job.dist, W);
-      const result = await comment(job, api);
-      isFine(result);
-      expect(result.log).toContain(`#issuecomment-${api.comments[0]?.id}`);
-      expect(api.comments).toHaveLength(1);
-      expect(written(api)).toEqual({ create: 1, update: 0, remove: 0 });
-    },
-  );
-
-  test.each([1, 3, Number.POSITIVE_INFINITY])(
-    'an edit that %p lists do not show is made once',
-    async (update) => {
-      await using job = await startJob(bucket);
-      const body = await bodyOfOurs(job);
-      await using api = await startGitHubApi({ lag: { update } });
-      api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-      isFine(await comment(job, api));
-      expect(api.comments.map((shown) => shown.body)).toEqual([body]);
-      expect(written(api)).toEqual({ create: 0, update: 1, remove: 0 });
-    },
-  );
-
-  test.each([1, 3, Number.POSITIVE_INFINITY])(
-    'comments that %p lists show although they are removed are removed once',
-    async (remove) => {
-      await using job = await startJob(bucket);
-      const body = await bodyOfOurs(job);
-      await using api = await startGitHubApi({ lag: { remove } });
-      for (const run of [3, 4, 5, 6]) api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`));
-      isFine(await comment(job, api));
-      expect(api.comments.map((shown) => shown.body)).toEqual([body]);
-      expect(written(api)).toEqual({ create: 0, update: 1, remove: 3 });
-    },
-  );
-
-  test('comments that somebody else has removed, and the list shows: 404 each, and one new comment', async () => {
-    await using job = await startJob(bucket);
-    const body = await bodyOfOurs(job);
-    await using api = await startGitHubApi({ lag: { remove: Number.POSITIVE_INFINITY } });
-    const old = [3, 4, 5].map((run) => api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`)));
-    const headers = { authorization: `token ${JOB_TOKEN}`, 'user-agent': 'test' };
-    const url = `${api.url}/repos/octo/demo/issues/comments`;
-    for (const { id } of old) await fetch(`${url}/${id}`, { method: 'DELETE', headers });
-    isFine(await comment(job, api));
-    expect(api.comments.map((shown) => readMarker(shown.body)?.run)).toEqual(['7']);
-    expect(written(api)).toEqual({ create: 1, update: 1, remove: 3 + 2 });
-  });
-
-  test('two jobs create one each and see neither for a while: the first stays, with both lines', async () => {
-    await using job = await startJob(bucket);
-    const bothAreAboutTo = Promise.withResolvers<void>();
-    await using api = await startGitHubApi({
-      lag: { create: 6, update: 2, remove: 2 },
-      rule: ({ operation, nth }): ApiFault => {
-        if (operation !== 'create') return undefined;
-        if (nth === 2) bothAreAboutTo.resolve();
-        return { after: bothAreAboutTo.promise };
-      },
-    });
-    const targets = ['one', 'two'];
-    await Promise.all(targets.map((target) => makeWheel(job.workspace, `${target}/${W}`)));
-    const results = await Promise.all(targets.map((target) => comment(job, api, { target, path: target })));
-    results.forEach(isFine);
-    expect(api.comments.map(({ id }) => id)).toEqual([1001]);
-    expect(commandsIn(api.comments[0]?.body)).toHaveLength(4);
-    expect(written(api)).toMatchObject({ create: 2, remove: 1 });
-  });
-
-  test.each<[title: string, lag: number, creates: number]>([
-    ['is found when the list shows it', 3, 1],
-    ['is tried a second time, and no third', Number.POSITIVE_INFINITY, 2],
-  ])('a comment whose answer is lost each time %s', async (_title, create, creates) => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi({
-      lag: { create },
-      rule: ({ operation }) => (operation === 'create' ? { cut: 'after' } : undefined),
-    });
-    await makeWheel(job.dist, W);
-    const result = await comment(job, api);
-    expect(result).toMatchObject({ code: 0, errors: [] });
-    expect(written(api)).toEqual({ create: creates, update: 0, remove: 0 });
-  });
-});
-
-describe('a comment that fails never fails the job: it warns, and says why', () => {
-  /** The one warning, after a store that succeeded. */
-  async function warningOf(
-    job: Job,
-    api: GitHubApi,
-    ...how: [Record<string, string>?, Record<string, string>?]
-  ) {
-    await makeWheel(job.dist, W);
-    const result = await comment(job, api, ...how);
-    expect(result).toMatchObject({ code: 0, errors: [] });
-    expect(result.outputs['wheel-name']).toBe(W);
-    expect(result.warnings).toHaveLength(1);
-    expect(result.log.replaceAll(`::add-mask::${JOB_TOKEN}`, '')).not.toContain(JOB_TOKEN);
-    return result.commands.find(({ name }) => name === 'warning')!;
-  }
-
-  test.each(['read', 'none'] as const)(
-    'with permission %s: which permission is missing',
-    async (permission) => {
-      await using job = await startJob(bucket);
-      await using api = await startGitHubApi();
-      api.permission = permission;
-      const { message, properties } = await warningOf(job, api);
-      expect(properties.title).toBe('Comment not allowed');
-      expect(message).toContain('The wheel is stored');
-      expect(message).toContain("'permissions: pull-requests: write'");
-    },
-  );
-
-  test('on a pull request from a fork: which workflow can comment', async () => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    api.permission = 'read';
-    const { message } = await warningOf(
-      job,
-      api,
-      {},
-      await event(job, 'pull_request', pullRequest('somebody/demo')),
-    );
-    expect(message).toContain('workflow_run');
-    expect(message).toContain("'pull-request'");
-  });
-
-  test.each<[title: string, inputs: Record<string, string>, env: Record<string, string>, says: RegExp]>([
-    ['a token that is empty', { token: '' }, {}, /'token' is empty/],
-    ['a token that is none', { token: 'ghs_other' }, {}, /401: Bad credentials/],
-    ['a pull request that there is not', { 'pull-request': '6' }, {}, /no pull request #6 of octo\/demo/],
-    ['a repository that is none', {}, { GITHUB_REPOSITORY: '' }, /GITHUB_REPOSITORY/],
-    ['an API that is none', {}, { GITHUB_API_URL: 'localhost' }, /GITHUB_API_URL/],
-    [
-      'an API that nobody listens at',
-      {},
-      { GITHUB_API_URL: 'http://127.0.0.1:9' },
-      /127\.0\.0\.1:9: .*ECONNREFUSED/,
-    ],
-  ])('%s', async (_title, inputs, env, says) => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    const { message } = await warningOf(job, api, inputs, env);
-    expect(message).toMatch(says);
-    expect(message).not.toContain('ghs_other');
-    expect(api.comments).toEqual([]);
-  });
-
-  test('a conversation that is locked', async () => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    api.isLocked = true;
-    expect((await warningOf(job, api)).message).toContain('is locked');
-  });
-
-  test.each<[title: string, fault: ApiFault, tries: number, says: RegExp]>([
-    ['5xx each time', { status: 502, message: 'Server Error' }, 4, /502: Server Error.*in a few minutes/],
-    ['a line that is cut each time', { cut: 'before' }, 4, /No connection/],
-    [
-      'a page that is none of GitHub’s',
-      { status: 200, page: '<html>Sign in</html>' },
-      1,
-      /is not GitHub's API/,
-    ],
-    [
-      'a rate limit that lasts',
-      {
-        status: 403,
-        message: 'You have exceeded a secondary rate limit.',
-        headers: { 'retry-after': '3600' },
-      },
-      1,
-      /no more requests for a while/,
-    ],
-    [
-      'a spent quota',
-      {
-        status: 403,
-        message: 'API rate limit exceeded for installation.',
-        headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '4000000000' },
-      },
-      1,
-      /no more requests for a while/,
-    ],
-  ])('%s', async (_title, fault, tries, says) => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi({ rule: () => fault });
-    expect((await warningOf(job, api)).message).toMatch(says);
-    expect(api.requests).toHaveLength(tries);
-  });
-
-  test('a store that lists no more', async () => {
-    await using job = await startJob(bucket);
-    await using api = await startGitHubApi();
-    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
-      operation === 'list' && api.requests.length > 0 ? s3Error(403, 'AccessDenied') : undefined,
-    );
-    const { message } = await warningOf(job, api, { 'endpoint-url': proxy.endpoint });
-    expect(message).toContain('s3:ListBucket');
-  });
-});
-
-describe('a fault that passes', () => {
-  test.each<[title: string, operation: SeenApiRequest['operation'], fault: ApiFault]>([
-    ['500 to a list', 'list', { status: 500, message: 'Server Error' }],
-    [
-      'a rate limit of a second',
-      'list',
-      { status: 429, message: 'Slow down', headers: { 'retry-after': '1' } },
-    ],
-    ['a line cut in a list', 'list', { cut: 'before' }],
-    ['503 to the first comment', 'create', { status: 503, message: 'Service unavailable' }],
-    ['a first comment whose answer is lost', 'create', { cut: 'after' }],
-    ['a line cut before the first comment', 'create', { cut: 'before' }],
-    [
-      'a secondary rate limit on the first comment',
-      'create',
-      { status: 403, message: 'You have exceeded a secondary rate limit.', headers: { 'retry-after': '1' } },
-    ],
-    ['502 to an update', 'update', { status: 502, message: 'Server Error' }],
-    ['an update whose answer is lost', 'update', { cut: 'after' }],
-  ])('%s: the comment is there, once', async (_title, operation, fault) => {
-    await using job = await startJob(bucket);
-    const body = await bodyOfOurs(job);
-    await using api = await startGitHubApi({
-      rule: (seen) => (seen.operation === operation && seen.nth === 1 ? fault : undefined),
-    });
-    if (operation === 'update') api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api));
-    expect(api.comments).toHaveLength(1);
-    expect(commandsIn(api.comments[0]?.body)).toHaveLength(2);
-    // Whoever writes looks first: what an answer that was lost did is found, and not done again.
-    const written = api.operations().filter((name) => name === 'create' || name === 'update');
-    expect(written).toHaveLength(
-      operation === 'list' || (fault && 'cut' in fault && fault.cut === 'after') ? 1 : 2,
-    );
-  });
-});
-
 describe('what is shown', () => {
   test('the plain URL, where wheel-url is presigned', async () => {
     await using job = await startJob(bucket);
@@ -789,20 +324,3 @@ describe('bad input', () => {
     expect([...proxy.requests, ...api.requests]).toEqual([]);
   });
 });
-
-test('a step that is cancelled while GitHub keeps it waiting ends at once, and well: the wheel is stored', async () => {
-  await using job = await startJob(bucket);
-  await makeWheel(job.dist, W);
-  const fault = { status: 429, message: 'Slow down', headers: { 'retry-after': '85' } };
-  await using api = await startGitHubApi({ rule: () => fault });
-  const env = await environment(job, api);
-  const result = await job.step('store', { comment: 'true', index: 'false' }, env, (child) => {
-    child.stdout?.on('data', (lines: Buffer) => {
-      if (lines.includes('Trying again')) child.kill('SIGTERM');
-    });
-  });
-  expect(result).toMatchObject({ code: 0, errors: [] });
-  expect(result.outputs['wheel-name']).toBe(W);
-  expect(result.warnings[0]).toContain('cancelled');
-  expect(api.requests).toHaveLength(1);
-}, 60_000);

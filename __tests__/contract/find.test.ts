@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
 import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { listingPage } from '../../testing/listing-pages.ts';
 import { runStep, shownText } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 
@@ -16,6 +17,9 @@ beforeAll(async () => {
 /** Puts a wheel's key into the store without the action; a look-up does not read its bytes. */
 const place = (job: Job, path: string, body = 'wheel', metadata = {}) =>
   bucket.put(`${job.prefix}/${COMMIT}/${path}`, body, metadata);
+
+/** A target's wheel of run 0, which comes before every other key of the commit. */
+const fillerPath = (index: number) => `0_1/t${String(index).padStart(4, '0')}/${W}`;
 
 describe('what is stored is found', () => {
   test('with all outputs of the store, and changes nothing', async () => {
@@ -164,17 +168,37 @@ test('several wheels in the flat layout are an error that lists them', async () 
   for (const name of names) expect(result.errors[0]).toContain(name);
 });
 
-test('10,001 keys over eleven pages, the match on the last: no request but those and one head', async () => {
-  await using job = await startJob(bucket);
-  const filler = Array.from({ length: 10_000 }, (_, index) => `0_1/t${String(index).padStart(4, '0')}/${W}`);
-  for (let start = 0; start < filler.length; start += 50) {
-    await Promise.all(filler.slice(start, start + 50).map((path) => place(job, path)));
-  }
-  await place(job, `7_1/${W}`);
-  await using proxy = await startFaultProxy(bucket.endpoint);
-  const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
-  expect(result.outputs['run-id']).toBe('7');
-  expect(proxy.operations()).toEqual([...new Array(11).fill('list'), 'head']);
+describe('a listing of many pages, the match on the last: no request but those and one head', () => {
+  test('10,001 keys over eleven', async () => {
+    await using job = await startJob(bucket);
+    await place(job, `7_1/${W}`);
+    const paths = [...Array.from({ length: 10_000 }, (_, index) => fillerPath(index)), `7_1/${W}`];
+    const listing = {
+      count: paths.length,
+      keyOf: (index: number) => `${job.prefix}/${COMMIT}/${paths[index]}`,
+      size: 'wheel'.length,
+    };
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, url }) =>
+      operation === 'list'
+        ? { status: 200, body: listingPage(url, listing), headers: { 'content-type': 'application/xml' } }
+        : undefined,
+    );
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.outputs['run-id']).toBe('7');
+    expect(proxy.operations()).toEqual([...new Array(11).fill('list'), 'head']);
+  });
+
+  test("1,001 keys over two of the server's own", async () => {
+    await using job = await startJob(bucket);
+    for (let start = 0; start < 1000; start += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => place(job, fillerPath(start + index))));
+    }
+    await place(job, `7_1/${W}`);
+    await using proxy = await startFaultProxy(bucket.endpoint);
+    const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
+    expect(result.outputs['run-id']).toBe('7');
+    expect(proxy.operations()).toEqual(['list', 'list', 'head']);
+  });
 });
 
 describe('no answer is not the answer no', () => {

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { startFaultProxy } from '../../testing/fault-proxy.ts';
 import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { listingPage } from '../../testing/listing-pages.ts';
 import { startLocalServer } from '../../testing/local-server.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 
@@ -21,17 +22,7 @@ async function startLister(count: number, keyOf: (index: number) => string) {
     if (incoming.method === 'HEAD') return response.writeHead(200, { 'content-length': '1000' }).end();
     if (incoming.method !== 'GET') return incoming.resume().on('end', () => response.writeHead(200).end());
     pages += 1;
-    const url = new URL(incoming.url ?? '', 'http://localhost');
-    const start = Number(url.searchParams.get('continuation-token') ?? 0);
-    const end = Math.min(start + 1000, count);
-    const contents = Array.from(
-      { length: end - start },
-      (_, index) =>
-        `<Contents><Key>${encodeURIComponent(keyOf(start + index))}</Key><Size>1000</Size><ETag>&quot;e${index}&quot;</ETag></Contents>`,
-    );
-    const more = end < count;
-    const next = more ? `<NextContinuationToken>${end}</NextContinuationToken>` : '';
-    const body = `<ListBucketResult><EncodingType>url</EncodingType><IsTruncated>${more}</IsTruncated>${next}${contents.join('')}</ListBucketResult>`;
+    const body = listingPage(incoming.url ?? '', { count, keyOf, size: 1000 });
     return response.writeHead(200, { 'content-type': 'application/xml' }).end(body);
   };
   return { ...(await startLocalServer(answer)), pages: () => pages };

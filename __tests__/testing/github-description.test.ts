@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type ApiAnswer, type ApiRequest, judgeBy } from '../../testing/github-description.ts';
+import { type ApiAnswer, type ApiRequest, extractOf, judgeBy } from '../../testing/github-description.ts';
+import { ROOT } from '../../testing/runner.ts';
 
 const judge = judgeBy('api.github.com');
 const LIST: ApiRequest = {
@@ -70,5 +73,28 @@ describe('the judge of the API’s stand-in', () => {
     ['an answer that is no JSON', LIST, { ...json(200, []), headers: {} }, 'no JSON'],
   ])('finds %s', (_title, request, answer, fault) => {
     expect(judge.faultsOf(request, answer).join('\n')).toContain(fault);
+  });
+});
+
+describe('the extract that the judge reads', () => {
+  const { source, descriptions } = JSON.parse(readFileSync(join(ROOT, 'testing/github-api.json'), 'utf8'));
+
+  test('says which version it is of', () => {
+    expect(source).toMatch(/^@octokit\/openapi \d+\.\d+\.\d+$/);
+  });
+
+  test.each(Object.keys(descriptions))('of %s is whole, and holds nothing more', (name) => {
+    expect(extractOf(descriptions[name])).toEqual(descriptions[name]);
+  });
+
+  test('keeps a property that is called like a member of prose', () => {
+    const { properties } = descriptions['api.github.com'].components.schemas['public-user'];
+    expect(Object.keys(properties)).toContain('name');
+    const whole = structuredClone(descriptions['api.github.com']);
+    whole.components.schemas['public-user'].properties.description = { type: 'string', description: 'prose' };
+    expect(extractOf(whole).components.schemas!['public-user']).toMatchObject({
+      properties: { description: { type: 'string' } },
+    });
+    expect(JSON.stringify(extractOf(whole))).not.toContain('prose');
   });
 });

@@ -33,7 +33,10 @@ export async function realWheels(): Promise<string[]> {
     for (const [filename, sha256] of Object.entries(wheels)) {
       if ((await sha256Of(join(FOLDER, filename))) !== sha256) missing[filename] = sha256;
     }
-    if (Object.keys(missing).length > 0) await download(what, pip, missing);
+    const count = Object.keys(missing).length;
+    if (count === 0) continue;
+    process.stdout.write(`Downloading ${count} real wheels (once, 440 MB in all): ${what} …\n`);
+    await download(what, pip, missing);
   }
   return groups
     .flatMap(({ wheels }) => Object.keys(wheels))
