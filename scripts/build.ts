@@ -4,11 +4,12 @@
  *
  *     node scripts/build.ts [FOLDER]
  */
-import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { ACTIONS } from './actions.ts';
 import { builtinsByCall, onlyUsedSchemas, withoutUnused, withoutUnusedOfGitHub } from './bundle-plugins.ts';
+import { chunkNames, withChunkNames } from './chunk-names.ts';
 import { licencesOf } from './licences.ts';
 
 const outdir = process.argv[2] ?? 'dist';
@@ -23,7 +24,8 @@ const shared = {
   target: 'node24',
   // The SDK's ES modules let what is not used fall away; its CommonJS files do not.
   mainFields: ['module', 'main'],
-  chunkNames: 'chunks/[name]-[hash]',
+  chunkNames: 'chunks/[hash]',
+  write: false,
   legalComments: 'none',
   metafile: true,
 } satisfies BuildOptions;
@@ -44,6 +46,16 @@ const built = [
   }),
 ];
 const outputs = Object.assign({}, ...built.map(({ metafile }) => metafile.outputs));
+const names = chunkNames(outputs);
+const files = built.flatMap(({ outputFiles }) => outputFiles);
+const sizes = await Promise.all(
+  files.map(async ({ path, text }) => {
+    const name = basename(path);
+    const contents = withChunkNames(text, names);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(join(dirname(path), names.get(name) ?? name), contents);
+    return Buffer.byteLength(contents);
+  }),
+);
 await writeFile(join(outdir, 'LICENSES.txt'), await licencesOf({ outputs }));
-const sizes = built.flatMap(({ metafile }) => Object.values(metafile.outputs).map(({ bytes }) => bytes));
 console.log(`${outdir}: ${sizes.length} files, ${sizes.reduce((sum, bytes) => sum + bytes, 0)} bytes`);

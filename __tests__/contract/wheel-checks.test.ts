@@ -257,6 +257,37 @@ describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a w
     expect(await job.keys()).toHaveLength(1);
   });
 
+  test.each([
+    ['bzip2', 12],
+    ['LZMA', 14],
+  ])('a file in %s, of which nothing is checked', async (_kind, method) => {
+    await using job = await startJob(bucket);
+    const data: Record<string, string> = {
+      'demo/__init__.py': 'x = 1\n',
+      [`${INFO}/METADATA`]: 'Metadata-Version: 2.1\nName: demo\nVersion: 1.0\n',
+      [`${INFO}/WHEEL`]: 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n',
+      [`${INFO}/RECORD`]: good.replace('demo/__init__.py,,', `demo/__init__.py,sha256=${'A'.repeat(43)},99`),
+    };
+    await mkdir(job.dist);
+    await writeZip(
+      join(job.dist, W),
+      Object.entries(data).map(([name, lines]) =>
+        name.startsWith(INFO)
+          ? { name, data: text(lines) }
+          : { name, data: text(lines), method, size: 99, crc: 1 },
+      ),
+    );
+    const { code, warnings } = await job.step('store');
+    expect({ code, warnings }).toEqual({
+      code: 0,
+      warnings: [
+        expect.stringContaining(
+          'holds "demo/__init__.py" in bzip2 or LZMA, which were not unpacked and so not checked: pip takes it, uv does not.',
+        ),
+      ],
+    });
+  });
+
   test('a zip64 field of the wrong length', async () => {
     await using job = await startJob(bucket);
     const data: Record<string, string> = {

@@ -240,6 +240,11 @@ BYTES = {
     "an entry with damaged data": lambda whole: whole.replace(b"\xabP\xb0U0\xe4\x02\x00", b"\xabP\xb0U1\xe4\x02\x00"),
     "an encrypted entry": lambda whole: encrypt(whole),
     "an entry of an unknown compression": lambda whole: recompress(whole, 98),
+    "an entry in bzip2": lambda whole: rewrite(whole, zipfile.ZIP_BZIP2, "foo/__init__.py"),
+    "an entry in LZMA": lambda whole: rewrite(whole, zipfile.ZIP_LZMA, "foo/__init__.py"),
+    "METADATA in bzip2": lambda whole: rewrite(whole, zipfile.ZIP_BZIP2, "foo-1.0.dist-info/METADATA"),
+    "WHEEL in LZMA": lambda whole: rewrite(whole, zipfile.ZIP_LZMA, "foo-1.0.dist-info/WHEEL"),
+    "RECORD in LZMA": lambda whole: rewrite(whole, zipfile.ZIP_LZMA, "foo-1.0.dist-info/RECORD"),
 }
 
 
@@ -272,6 +277,15 @@ def encrypt(whole):
 def recompress(whole, method):
     at = whole.index(b"PK\x01\x02")
     return whole[: at + 10] + bytes([method, 0]) + whole[at + 12 :]
+
+
+def rewrite(whole, method, name):
+    """With one entry in another compression."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new:
+        for entry in old.infolist():
+            new.writestr(entry.filename, old.read(entry), method if entry.filename == name else None)
+    return written.getvalue()
 
 
 def make(folder, filename, found, change=bytes):

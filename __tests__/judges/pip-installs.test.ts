@@ -34,6 +34,10 @@ const REFUSED_ON_PURPOSE = [
   // uv refuses a row that differs from the others, and nothing says what the fourth column is.
   'RECORD: four columns in a row',
   'RECORD: four columns throughout',
+  // Node has no decoder of these, so nothing could be checked.
+  'METADATA in bzip2',
+  'RECORD in LZMA',
+  'WHEEL in LZMA',
   // pip refuses these on Windows, where they lead out of the folder.
   ...(process.platform === 'win32'
     ? []
@@ -96,6 +100,8 @@ const WARNED_OF = [
   'an entry with a backslash',
   'bytes behind',
   'bytes before',
+  'an entry in bzip2',
+  'an entry in LZMA',
 ];
 
 /** What uv refuses and pip takes, so rare that nothing is said of it. */

@@ -74,12 +74,20 @@ const CONTENTS = {
 };
 
 describe('a wheel is read', () => {
-  test("in every compression that Python's zipfile writes, from a pipe, and of 70,000 entries", async () => {
+  test("in every compression that Python's zipfile writes and Node reads, from a pipe, and of 70,000 entries", async () => {
     const paths = askPython<Record<string, string>>(join(import.meta.dirname, 'zip_wheels.py'), join(folder));
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(['stored', 'deflate', 'bzip2', 'lzma', 'piped', 'many']),
     );
     for (const [kind, path] of Object.entries(paths)) {
+      if (kind === 'bzip2' || kind === 'lzma') {
+        await expect(inspect(path)).rejects.toMatchObject({
+          title: 'Wheel not readable',
+          reason: expect.stringMatching(/"foo-1\.0\.dist-info\/METADATA" in (bzip2|LZMA), so what/),
+          remedy: expect.stringContaining('deflate'),
+        });
+        continue;
+      }
       const { warnings, inventory, ...contents } = await inspect(path);
       expect({ kind, inventory }).toEqual({ kind, inventory: pythonsInventory(path) });
       expect({ kind, ...contents }).toEqual({
@@ -208,8 +216,6 @@ describe('what is no wheel is refused, and says what it is', () => {
 
   test.each([
     ['deflate', 8],
-    ['bzip2', 12],
-    ['lzma', 14],
     ['zstd', 93],
   ])('METADATA whose %s stream is no such stream', async (_kind, method) => {
     const streams = [

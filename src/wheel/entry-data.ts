@@ -4,14 +4,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import zlib, { crc32 } from 'node:zlib';
 import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
-import { COMPRESSIONS, decompress } from './compression.ts';
+import { COMPRESSIONS, isReadable } from './compression.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** Unpacked, a smaller entry is unpacked here and now, which takes less than a thread is asked in. */
 const MAX_AT_ONCE_BYTES = 64 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-/** The decoders of bzip2 and LZMA are slow, and let nothing else run meanwhile: larger entries are not checked. */
-const MAX_RARE_BYTES = 4 * 1024 * 1024;
 /** So much is unpacked without a pause for signals. */
 const PAUSE_BYTES = 16 * 1024 * 1024;
 
@@ -32,7 +30,7 @@ export interface DataCheck {
   take(bytes: Buffer): Promise<void>;
   /** SHA-256 of what the entries unpack to, base64url without padding: of those that were asked for. */
   readonly digests: ReadonlyMap<ZipEntry, string>;
-  /** Entries that were passed over, because they cannot be unpacked in reasonable time. */
+  /** Entries of which neither size nor checksum was checked, because their compression cannot be read. */
   readonly unchecked: readonly ZipEntry[];
 }
 
@@ -133,15 +131,17 @@ class Output {
 }
 
 function unpackerOf(entry: ZipEntry, output: Output): Unpacker | undefined {
+  if (!isReadable(entry.method)) return undefined;
   const method = COMPRESSIONS.get(entry.method);
   if (method === 'stored') return { take: (bytes) => output.write(bytes), end: () => undefined };
   const isSmall = Math.max(entry.size, entry.compressedSize) <= MAX_AT_ONCE_BYTES;
   if (method === 'deflate' && isSmall)
     return collecting((data) => output.write(inflateNow(data, entry.size)));
-  if (method === 'deflate') return streaming(zlib.createInflateRaw({ chunkSize: CHUNK_BYTES }), output);
-  if (method === 'zstd') return streaming(zlib.createZstdDecompress({ chunkSize: CHUNK_BYTES }), output);
-  if (Math.max(entry.size, entry.compressedSize) > MAX_RARE_BYTES) return undefined;
-  return collecting(async (data) => output.write(await decompress(entry.method, data, entry.size)));
+  const options = { chunkSize: CHUNK_BYTES };
+  return streaming(
+    method === 'deflate' ? zlib.createInflateRaw(options) : zlib.createZstdDecompress(options),
+    output,
+  );
 }
 
 function inflateNow(data: Buffer, size: number): Buffer {
@@ -150,7 +150,7 @@ function inflateNow(data: Buffer, size: number): Buffer {
 }
 
 /** For entries of which all data fits into memory. */
-function collecting(unpack: (data: Buffer) => void | Promise<void>): Unpacker {
+function collecting(unpack: (data: Buffer) => void): Unpacker {
   const pieces: Buffer[] = [];
   return {
     take: (bytes) => void pieces.push(Buffer.from(bytes)),

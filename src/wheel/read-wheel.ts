@@ -1,11 +1,13 @@
 /** Opens a wheel that is to be stored, and checks all of it while it is hashed. */
 
 import { type OpenWheel, openWheel } from '../disk/open-wheel.ts';
-import { quote } from '../untrusted/quote.ts';
+import { firstOf, quote } from '../untrusted/quote.ts';
 import { type Inspection, inspectFile, type WheelContents } from './archive.ts';
 import { checkData, type DataCheck } from './entry-data.ts';
 import type { WheelName } from './filename.ts';
 import { compareRecord, MAX_HASHED_BYTES } from './record.ts';
+
+const MAX_NAMED = 3;
 
 /** A wheel that may go into the store. */
 export interface CheckedWheel {
@@ -34,14 +36,14 @@ export async function readWheel(path: string, name: WheelName, signal: AbortSign
   });
   const { inspection, data } = found!;
   const { contents, archive, record } = inspection;
-  const late = [...compareRecord(record, archive.entries, data.digests, name), ...unchecked(data, name)];
+  const late = [...compareRecord(record, archive.entries, data.digests, name), ...warnUnchecked(data, name)];
   return { wheel, contents: { ...contents, warnings: [...contents.warnings, ...late] } };
 }
 
-function unchecked({ unchecked: [first, ...more] }: DataCheck, { filename }: WheelName): string[] {
-  if (first === undefined) return [];
-  const all = more.length === 0 ? '' : ` and ${more.length} more`;
+function warnUnchecked({ unchecked }: DataCheck, { filename }: WheelName): string[] {
+  if (unchecked.length === 0) return [];
+  const names = unchecked.map(({ name }) => quote(name));
   return [
-    `${quote(filename)} holds ${quote(first.name)}${all} in a rare compression: what is in it was not checked.`,
+    `${quote(filename)} holds ${firstOf(names, MAX_NAMED)} in bzip2 or LZMA, which were not unpacked and so not checked: pip takes it, uv does not.`,
   ];
 }

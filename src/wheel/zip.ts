@@ -4,10 +4,11 @@ import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import yauzl from 'yauzl';
+import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 import { BlockReader } from './block-reader.ts';
 import { broken } from './broken.ts';
-import { COMPRESSIONS, decompress } from './compression.ts';
+import { COMPRESSIONS, decompress, isReadable } from './compression.ts';
 import { findZipEnd, type ZipEnd } from './zip-end.ts';
 
 /** A file or folder in the archive. Sizes and offsets are in bytes. */
@@ -35,7 +36,7 @@ export interface Archive {
    * Reads one entry into memory.
    *
    * @param most - how many bytes it may hold
-   * @throws WheelStoreError when it is larger, damaged or not to be decompressed
+   * @throws WheelStoreError when it is larger, damaged or in a compression that is not read
    */
   read(entry: ZipEntry, most: number): Promise<Buffer>;
 }
@@ -226,6 +227,7 @@ async function readEntry(
   filename: string,
 ): Promise<Buffer> {
   const { name, size, compressedSize } = entry;
+  if (!isReadable(entry.method)) throw unread(entry, filename);
   if (size > most || compressedSize > most) {
     throw broken(
       filename,
@@ -241,4 +243,12 @@ async function readEntry(
   } catch (error) {
     throw broken(filename, `has a damaged ${quote(name)} (${(error as Error).message})`, error);
   }
+}
+
+function unread({ name, method }: ZipEntry, filename: string): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Wheel not readable',
+    reason: `${quote(filename)} has a ${quote(name)} in ${COMPRESSIONS.get(method)}, so what the wheel says of itself cannot be checked.`,
+    remedy: 'Compress the wheel with deflate, as all build backends and "wheel pack" do.',
+  });
 }
