@@ -9,7 +9,7 @@ import { makeRepository } from '../testing/act.ts';
 import { tool } from '../testing/python.ts';
 import { exampleFaults } from './example-rules.ts';
 import { manifestFaults } from './manifest-rules.ts';
-import { readmeWithTables } from './manifest-tables.ts';
+import { referenceWithTables } from './manifest-tables.ts';
 import { workflowFaults } from './workflow-rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -22,9 +22,9 @@ const checks: Record<string, Check> = {
     program('node_modules/@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '.']),
   'types (npx tsc)': () => program('node_modules/typescript/bin/tsc', []),
   'dist is what the source builds (npm run build)': isDistCurrent,
-  'the README’s tables match the action.yml files (npm run docs)': async () => {
-    const { is, shouldBe } = await readmeWithTables();
-    return is === shouldBe ? undefined : 'README.md is not up to date.';
+  'the tables in docs/reference.md match the action.yml files (npm run docs)': async () => {
+    const { is, shouldBe } = await referenceWithTables();
+    return is === shouldBe ? undefined : 'docs/reference.md is not up to date.';
   },
   'what several action.yml files declare reads alike, and scripts/actions.ts lists them all': async () =>
     (await manifestFaults()).join('\n') || undefined,

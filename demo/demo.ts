@@ -1,91 +1,90 @@
 /**
  * The main job from end to end, on this machine: find, build a wheel with a compiled module, store, find
  * again, fetch, install with pip and uv. The built actions run as processes, the way GitHub's runner starts
- * them, against a real S3 server that this script starts and stops.
+ * them, against a real S3 server that this script starts and stops. `--verbose` shows all outputs and summaries.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { tool } from '../testing/python.ts';
 import { type ActionName, ROOT, runStep, type StepResult } from '../testing/runner.ts';
 import { createBucket, type S3Server, startS3Server } from '../testing/s3-server.ts';
 import { describeCompiler } from './compiler.ts';
-import { showInputs, showOutputs, showSummary, title } from './screen.ts';
+import { type Important, openScreen } from './screen.ts';
 
-const BUCKET = 'demo-wheels';
+const BUCKET = 'my-wheels';
 const IS_WINDOWS = process.platform === 'win32';
 
+const isVerbose = process.argv.includes('--verbose');
 const folder = await mkdtemp(join(tmpdir(), 'wheel-store-demo-'));
+const workspace = join(folder, 'workspace');
+const screen = openScreen(isVerbose, workspace);
 const clean = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 process.on('exit', clean);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1));
 
-title('An S3 server starts on this machine');
+screen.title('An S3 server starts on this machine');
 const server = await startS3Server();
 try {
   await createBucket(server, BUCKET, true);
-  console.log(`  ${server.endpoint}, bucket ${BUCKET}`);
+  screen.line(`${server.endpoint}, bucket ${BUCKET}`);
   await demo(server);
-  title('Done: one wheel, built once; the same bytes were found, fetched and installed');
+  if (!isVerbose) screen.line('All outputs and job summaries: npm run demo -- --verbose');
+  screen.title('Done: one wheel, built once; the same bytes were found, fetched and installed');
 } finally {
   await server.stop();
 }
 
 async function demo(s3: S3Server): Promise<void> {
-  const workspace = join(folder, 'workspace');
   await cp(join(ROOT, 'demo/project'), workspace, { recursive: true });
   const commit = await commitOf(workspace);
-  const step = (action: ActionName, inputs: Record<string, string> = {}, attempt = '1') =>
-    runAction(s3, workspace, action, { commit, ...inputs }, attempt);
+  const step = (action: ActionName, important: Important, inputs = {}, attempt = '1') =>
+    runAction(s3, action, { commit, ...inputs }, attempt, important);
 
-  title('1. find: is the wheel of this commit stored?');
-  expect(
-    (await step('find')).outputs['skip-build'] === 'false',
-    'nothing is stored yet, so the build is needed',
+  screen.title('1. find: is the wheel of this commit stored?');
+  const missing = await step('find', { outputs: ['skip-build'] });
+  expect(missing.outputs['skip-build'] === 'false', 'nothing is stored yet, so the build is needed');
+
+  screen.title('2. build: a wheel with a compiled module');
+  await build();
+
+  screen.title('3. store: put it into this run’s slot');
+  const stored = await step(
+    'store',
+    { outputs: ['skip-build', 'wheel-name', 'sha256'], summary: true },
+    { path: 'dist' },
   );
+  expect(stored.outputs['skip-build'] === 'false', 'this step stored the wheel');
 
-  title('2. build: a wheel with a compiled module');
-  await build(workspace);
+  screen.title('4. find again');
+  const found = await step('find', { outputs: ['skip-build', 'wheel-url'] });
+  expect(found.outputs['skip-build'] === 'true', 'the next job of this commit skips the build');
 
-  title('3. store: put it into this run’s slot');
-  const stored = await step('store', { path: 'dist' });
-  expect(stored.outputs['skip-build'] === 'false', 'this step put the wheel there');
-
-  title('4. find again');
-  expect(
-    (await step('find')).outputs['skip-build'] === 'true',
-    'the next job of this commit skips the build',
-  );
-
-  title('5. find in a second attempt (“re-run failed jobs”)');
-  const again = await step('find', {}, '2');
+  screen.title('5. find in a second attempt (“Re-run failed jobs”)');
+  const again = await step('find', { outputs: ['skip-build', 'run-attempt'] }, {}, '2');
   expect(again.outputs['run-attempt'] === '1', 'attempt 2 finds what attempt 1 stored');
 
-  title('6. fetch into a new folder');
-  const fetched = await step('fetch', { path: 'fetched' });
+  screen.title('6. fetch into a new folder');
+  const fetched = await step('fetch', { outputs: ['wheel-path'] }, { path: 'fetched' });
   const [wheel] = await readdir(join(workspace, 'dist'));
   const [built, arrived] = await Promise.all(
     [join(workspace, 'dist', wheel!), fetched.outputs['wheel-path']!].map((path) => readFile(path)),
   );
-  expect(built!.equals(arrived!), `${arrived!.length} bytes, each the same as those that were built`);
+  expect(built!.equals(arrived!), `${arrived!.length} bytes, identical to those that were built`);
 
-  title('7. pip installs from the URL, and the compiled function runs');
+  screen.title('7. pip installs from the URL, and the compiled function runs');
   await install('pip', stored.outputs['wheel-url']!);
-  title('8. uv does the same');
+  screen.title('8. uv does the same');
   await install('uv', stored.outputs['wheel-url']!);
 }
 
-async function commitOf(workspace: string): Promise<string> {
+async function commitOf(project: string): Promise<string> {
   const git = (...args: string[]) =>
-    spawnSync(
-      'git',
-      ['-C', workspace, '-c', 'user.name=demo', '-c', 'user.email=demo@example.com', ...args],
-      {
-        encoding: 'utf8',
-      },
-    );
+    spawnSync('git', ['-C', project, '-c', 'user.name=demo', '-c', 'user.email=demo@example.com', ...args], {
+      encoding: 'utf8',
+    });
   git('init', '--quiet');
   git('add', '.');
   git('commit', '--quiet', '--message', 'The demo project');
@@ -96,14 +95,14 @@ async function commitOf(workspace: string): Promise<string> {
 
 async function runAction(
   s3: S3Server,
-  workspace: string,
   action: ActionName,
   given: Record<string, string>,
   attempt: string,
+  important: Important,
 ): Promise<StepResult> {
   const inputs = { bucket: BUCKET, 'endpoint-url': s3.endpoint, ...given };
-  if (attempt !== '1') console.log(`  GITHUB_RUN_ATTEMPT=${attempt}`);
-  showInputs(action, inputs);
+  if (attempt !== '1') screen.line(`GITHUB_RUN_ATTEMPT=${attempt}`);
+  screen.step(action, isVerbose ? inputs : { bucket: BUCKET, ...given });
   const env = {
     AWS_ACCESS_KEY_ID: s3.accessKeyId,
     AWS_SECRET_ACCESS_KEY: s3.secretAccessKey,
@@ -111,16 +110,14 @@ async function runAction(
     GITHUB_RUN_ATTEMPT: attempt,
   };
   const result = await runStep({ action, workspace, inputs, env });
-  for (const line of result.log.trimEnd().split('\n')) console.log(`  │ ${line}`);
+  screen.result(result, important);
   if (result.code !== 0) throw new Error(`${action} ended with exit status ${result.code}.`);
-  showOutputs(result.outputs);
-  showSummary(result.summary);
   return result;
 }
 
-async function build(workspace: string): Promise<void> {
+async function build(): Promise<void> {
   const compiler = await describeCompiler(tool('python'));
-  console.log(`  pip wheel . --no-deps -w dist   (${compiler.name}) …`);
+  screen.line(`$ pip wheel . --no-deps -w dist   (${compiler.name}) …`);
   const isolation = ['--no-build-isolation', '--no-deps', '--no-index'];
   await run(
     tool('python'),
@@ -128,7 +125,7 @@ async function build(workspace: string): Promise<void> {
     workspace,
     compiler.env,
   );
-  console.log(`  built dist/${(await readdir(join(workspace, 'dist'))).join(', ')}`);
+  screen.line(`built dist/${(await readdir(join(workspace, 'dist'))).join(', ')}`);
 }
 
 async function install(name: 'pip' | 'uv', url: string): Promise<void> {
@@ -142,12 +139,14 @@ async function install(name: 'pip' | 'uv', url: string): Promise<void> {
           ['-m', 'pip', '--python', python, '--quiet', '--disable-pip-version-check', 'install', url],
         ]
       : [tool('uv'), ['pip', 'install', '--quiet', '--no-config', '--python', python, url]];
-  console.log(`  $ ${name === 'pip' ? 'pip install' : 'uv pip install'} "${url}"`);
+  screen.line(`$ ${name === 'pip' ? 'pip install' : 'uv pip install'} "${url}"`);
   await run(program, args, folder);
-  const code = 'import primes; print(primes.below(100_000), primes._count.__file__)';
-  const said = await run(python, ['-c', `import primes._count; ${code}`], folder);
-  console.log(`  $ python -c "import primes; print(primes.below(100_000))"\n  ${said.trim()}`);
-  expect(said.startsWith('9592 '), 'the compiled function counts the 9592 primes below 100,000');
+  const code = 'import primes; print(primes.below(100_000))';
+  screen.line(`$ python -c "${code}"`);
+  const said = await run(python, ['-c', `${code}; print(primes._count.__file__)`], folder);
+  const [count, compiled] = said.trim().split(/\r?\n/);
+  screen.line(`${count}  (${isVerbose ? compiled : basename(compiled!)})`);
+  expect(count === '9592', 'the compiled function counts the 9592 primes below 100,000');
 }
 
 async function run(
@@ -171,5 +170,5 @@ async function run(
 
 function expect(isSo: boolean, what: string): void {
   if (!isSo) throw new Error(`Expected, but not so: ${what}.`);
-  console.log(`  ✓ ${what}`);
+  screen.line(`✓ ${what}`);
 }

@@ -1,36 +1,82 @@
-/** How the demo shows on a terminal what a person sees on GitHub. */
-import { shownText } from '../testing/runner.ts';
+/** How the demo shows on a terminal what a person sees on GitHub: in two screens, or with `--verbose` all of it. */
+import { sep } from 'node:path';
+import { type StepResult, shownText } from '../testing/runner.ts';
+
+/** What of a step's result is shown in any case. */
+export interface Important {
+  /** Names of outputs. */
+  readonly outputs: readonly string[];
+  /** Whether to show the beginning of the job summary. */
+  readonly summary?: boolean;
+}
+
+/** Prints the demo. */
+export interface Screen {
+  /** A heading. */
+  title(text: string): void;
+  /** One line below it. */
+  line(text: string): void;
+  /** A step's `uses` and `with`, as a workflow writes them. */
+  step(action: string, inputs: Readonly<Record<string, string>>): void;
+  /** What a step printed, its outputs and its job summary: the important of them, or all. */
+  result(result: StepResult, important: Important): void;
+}
 
 const HAS_COLOUR = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
 const bold = (text: string) => (HAS_COLOUR ? `\u001b[1m${text}\u001b[0m` : text);
 const dim = (text: string) => (HAS_COLOUR ? `\u001b[2m${text}\u001b[0m` : text);
+const MAX_SUMMARY_LINES = 10;
 
-/** A heading. */
-export function title(text: string): void {
-  console.log(`\n${bold(text)}`);
+/**
+ * @param isVerbose - whether to show all outputs and summaries, and nothing shortened
+ * @param workspace - folder that paths are shown relative to, if they are shortened
+ */
+export function openScreen(isVerbose: boolean, workspace: string): Screen {
+  const brief = (text: string) => (isVerbose ? text : shortened(text, workspace));
+  const line = (text: string) => console.log(`  ${brief(text)}`);
+  return {
+    title: (text) => console.log(`\n${bold(text)}`),
+    line,
+    step(action, inputs) {
+      const uses = `uses: org/wheel-store-action${action === 'store' ? '' : `/${action}`}@v1`;
+      const given = Object.entries(inputs).map(([name, value]) => `${name}: ${value}`);
+      const lines = isVerbose
+        ? [`- ${uses}`, ...given.map((input) => `    ${input}`)]
+        : [`- ${uses}  (${given.join(', ')})`];
+      for (const text of lines) console.log(dim(`  ${brief(text)}`));
+    },
+    result({ log, outputs, summary }, important) {
+      for (const text of log.trimEnd().split('\n')) line(`│ ${text}`);
+      const names = isVerbose ? Object.keys(outputs) : important.outputs;
+      const width = Math.max(...names.map((name) => name.length));
+      for (const name of names) line(`→ ${name.padEnd(width)}  ${outputs[name] || dim('(empty)')}`);
+      if (!isVerbose && important.summary !== true) return;
+      const shown = readable(summary);
+      line('job summary:');
+      for (const text of isVerbose ? shown : excerpt(shown)) line(`  ▏ ${text}`);
+    },
+  };
 }
 
-/** A step's `uses` and `with`, as a workflow writes them. */
-export function showInputs(action: string, inputs: Readonly<Record<string, string>>): void {
-  const uses = action === 'store' ? 'org/wheel-store-action@v1' : `org/wheel-store-action/${action}@v1`;
-  console.log(dim(`  - uses: ${uses}`));
-  for (const [name, value] of Object.entries(inputs)) console.log(dim(`      ${name}: ${value}`));
+/**
+ * Shortens what fills a line and tells a reader little: hashes to 7 digits, the tags of a wheel's filename in a key or
+ * URL, and the workspace's folder.
+ */
+export function shortened(text: string, workspace: string): string {
+  return text
+    .replaceAll(`${workspace}${sep}`, '')
+    .replaceAll(/\b([0-9a-f]{7})[0-9a-f]{33,57}\b/g, '$1…')
+    .replaceAll(/(:\/\/[^\s"]*\/[^\s"/-]+-[^\s"/-]+)-[^\s"/]+\.whl/g, '$1-….whl');
 }
 
-/** A step's outputs. */
-export function showOutputs(outputs: Readonly<Record<string, string>>): void {
-  console.log('  outputs:');
-  const width = Math.max(...Object.keys(outputs).map((name) => name.length));
-  for (const [name, value] of Object.entries(outputs))
-    console.log(`    ${name.padEnd(width)}  ${value || dim('(empty)')}`);
+/** The beginning of a summary without its blank lines; its folds stay closed. */
+function excerpt(lines: readonly string[]): string[] {
+  const fold = lines.findIndex((line) => line.startsWith('▾'));
+  const open = (fold === -1 ? lines : lines.slice(0, fold)).filter((line) => line !== '');
+  return open.slice(0, MAX_SUMMARY_LINES);
 }
 
 /** A job summary, its tables and code blocks as plain text, its folds open. */
-export function showSummary(markdown: string): void {
-  console.log('  job summary:');
-  for (const line of readable(markdown)) console.log(`    ▏ ${line}`);
-}
-
 function readable(markdown: string): string[] {
   const lines = markdown
     .trim()

@@ -105,8 +105,9 @@ describe('README.md', () => {
   test('the same with fetch in the test job', async () => {
     const [workflow, steps] = await blocksOfReadme();
     const whole = parse(workflow!);
-    // A bucket that is not public asks for credentials in this job too.
-    whole.jobs.test.steps = [whole.jobs.build.steps[0], ...parse(steps!)];
+    // A private bucket asks for credentials in this job too; the steps replace the one that runs pip.
+    const [setUpPython] = whole.jobs.test.steps;
+    whole.jobs.test.steps = [whole.jobs.build.steps[0], setUpPython, ...parse(steps!)];
     await using repository = await repositoryWith(stringify(whole));
     const done = await run(repository);
     expectJobs(done, { build: 'success', test: 'success' });

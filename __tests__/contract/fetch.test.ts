@@ -66,7 +66,10 @@ describe('nothing stored', () => {
     const result = await job.step('fetch');
     expect(result.code).toBe(1);
     expect(result.outputs['skip-build']).toBe('false');
-    expect(result.errors[0]).toContain(`${job.prefix}/${COMMIT}/`);
+    expect(result.log).toContain(`Commit ${COMMIT}.`);
+    expect(result.errors[0]).toContain(
+      `of commit ${COMMIT.slice(0, 7)}, from any run, under the prefix ${job.prefix}.`,
+    );
   });
 
   test('on-missing: ignore goes on', async () => {

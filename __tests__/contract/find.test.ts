@@ -45,7 +45,9 @@ describe('what is stored is found', () => {
       'run-id': '',
       wheels: '[]',
     });
-    expect(result.log).toContain(`${job.prefix}/${COMMIT}/`);
+    expect(result.log).toContain(
+      `of commit ${COMMIT.slice(0, 7)}, from any run, under the prefix ${job.prefix}.`,
+    );
   });
 
   test('one list and one head', async () => {

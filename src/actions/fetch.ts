@@ -24,6 +24,7 @@ import { ask, type Reply } from './ask.ts';
  */
 export async function fetch(signal: AbortSignal): Promise<void> {
   const inputs = readFetchInputs();
+  say(`Commit ${inputs.place.commit}.`);
   const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
     const found = await ask(bucket, inputs, signal);

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { code, escapeCell } from '../runner/markdown.ts';
 import { shellSafe } from '../runner/shell.ts';
 import { readableSize } from '../sizes.ts';
+import { shortCommit } from '../slots/layout.ts';
 import { compareDecimals } from '../slots/lookup.ts';
 
 /** The run whose work a comment shows: by it, comments are older or newer. */
@@ -110,7 +111,7 @@ function byTargetThenName(a: CommentEntry, b: CommentEntry): number {
 function renderEntry({ target, filename, url, size }: CommentEntry, commit: string, isOpen: boolean): string {
   const command = `install "${shellSafe(url)}"`;
   return [
-    `<details${isOpen ? ' open' : ''}><summary>${code(target === '' ? filename : target)} at ${code(commit.slice(0, 7))}, ${escapeCell(readableSize(size))}</summary>`,
+    `<details${isOpen ? ' open' : ''}><summary>${code(target === '' ? filename : target)} at ${code(shortCommit(commit))}, ${escapeCell(readableSize(size))}</summary>`,
     block(`pip ${command}`),
     block(`uv pip ${command}`),
     '</details>\n\n',

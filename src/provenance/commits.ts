@@ -11,7 +11,7 @@ export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Pro
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
-    `The wheel is stored under commit ${place.commit}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what was really built, here and in find and fetch.`,
+    `The wheel is stored under commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what was really built, here and in find and fetch.`,
     'Another commit is checked out',
   );
 }
@@ -23,7 +23,7 @@ export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInp
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
-    `Looking for the wheel of commit ${place.commit}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what is built.`,
+    `Looking for the wheel of commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what is built.`,
     'Another commit is checked out',
   );
 }

@@ -2,6 +2,7 @@
 import * as core from '@actions/core';
 import { s3Uri } from '../bucket/names.ts';
 import { readableSize, shortSize } from '../sizes.ts';
+import { shortCommit } from '../slots/layout.ts';
 import { wordsOf } from '../untrusted/foreign-text.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import type { Inventory } from '../wheel/largest.ts';
@@ -111,7 +112,7 @@ function change(size: number, { size: old, earlier }: SizeBefore, inputs: Common
   const sign = bytes < 0 ? '−' : '+';
   const percent = old === 0 ? '' : ` (${sign}${((Math.abs(bytes) / old) * 100).toFixed(1)}%)`;
   const difference = bytes === 0 ? 'none in size' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
-  const commit = code(earlier.commit.slice(0, 7));
+  const commit = code(shortCommit(earlier.commit));
   const linked = onGitHub(inputs, `commit/${earlier.commit}`, commit);
   return `${difference} against ${linked}, ${escapeCell(earlier.what)}`;
 }

@@ -82,6 +82,11 @@ export function normalisePrefix(text: string): string {
   return segments.join('/');
 }
 
+/** A commit as a sentence names it, once the log has named it in full: its first 7 digits. */
+export function shortCommit(commit: string): string {
+  return commit.slice(0, 7);
+}
+
 /** The key prefix below which everything of one commit lies; it ends in a slash. */
 export function commitFolder({ prefix, commit }: CommitPlace): string {
   return prefix === '' ? `${commit}/` : `${prefix}/${commit}/`;

@@ -19,6 +19,7 @@ import {
   indexKey,
   type PlacedWheel,
   readWheelKey,
+  shortCommit,
   wheelKeyFault,
 } from './layout.ts';
 import { reasonToIgnore, storedSha256, type Trust } from './trust.ts';
@@ -434,14 +435,16 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
   });
 }
 
-/** What was looked for, as a sentence's part: commit, targets and which runs count. */
+/** What was looked for, as a sentence's part: targets, commit, which runs count, and the prefix. */
 export function describeQuery({ place, targets, only, trust }: Query): string {
   const what =
     targets === '*'
       ? 'any target'
       : targets.map((name) => (name === '' ? 'a wheel without target' : `target ${name}`)).join(', ');
   const { run = 'any', attempt } = only;
-  const runs = run === 'any' ? 'of any run' : `of run ${run}`;
+  const runs = run === 'any' ? 'from any run' : `from run ${run}`;
   const hash = trust.sha256.length === 0 ? '' : ` with SHA-256 ${trust.sha256.join(' or ')}`;
-  return `${what}${hash} ${runs}${attempt === undefined ? '' : `, attempt ${attempt}`} below ${commitFolder(place)}`;
+  const oneAttempt = attempt === undefined ? '' : `, attempt ${attempt}`;
+  const prefix = place.prefix === '' ? 'without a prefix' : `under the prefix ${place.prefix}`;
+  return `${what}${hash} of commit ${shortCommit(place.commit)}, ${runs}${oneAttempt}, ${prefix}`;
 }
