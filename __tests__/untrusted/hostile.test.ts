@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { commitBefore, isForkPullRequest, originOf, pullRequestOf } from '../../src/runner/event.ts';
 import { renderIndexPage } from '../../src/slots/index-page.ts';
 import { commitFolder, isTarget, readWheelKey, wheelKey } from '../../src/slots/layout.ts';
-import { rank } from '../../src/slots/lookup.ts';
+import { rank } from '../../src/slots/listing.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 
 const SEED = 20260101;
@@ -56,7 +56,7 @@ describe('keys that anybody may have put', () => {
     const object = fc.record({ key, size: fc.nat(3), etag: fc.string() });
     fc.assert(
       fc.property(fc.array(object, { maxLength: 30 }), (objects) => {
-        const { byTarget } = rank(objects, { place, targets: '*', only: {} });
+        const { byTarget } = rank(objects, place, { targets: '*', only: {} });
         for (const groups of byTarget.values()) {
           const runs = groups.map(([wheel]) => wheel!.run);
           for (const wheels of groups) if (wheels[0]!.run !== '') expect(wheels).toHaveLength(1);

@@ -15,9 +15,11 @@ import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
 import { progressOf } from '../runner/progress.ts';
 import { type Report, type SizeBefore, writeSummary } from '../runner/summary.ts';
 import { indexKey, slotFolder } from '../slots/layout.ts';
-import { lookUp, newestListed, type Query, type StoredWheel } from '../slots/lookup.ts';
+import { listCommit, newestWheel } from '../slots/listing.ts';
+import { lookUp, type Query } from '../slots/lookup.ts';
 import { placeInSlot } from '../slots/place.ts';
 import { publishIndex } from '../slots/publish.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
 import type { WheelContents } from '../wheel/archive.ts';
 import { parseWheelFilename } from '../wheel/filename.ts';
@@ -194,7 +196,7 @@ async function sizeBefore(
   try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
     const there = { ...place, commit: earlier.commit };
-    const found = await newestListed(bucket, there, target, soon);
+    const found = newestWheel(await listCommit(bucket, there, soon), target);
     return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
   } catch (error) {
     trace(`No comparison of sizes with commit ${earlier.commit}: ${wordsOf(error)}`);

@@ -6,7 +6,7 @@ import { freeBytes } from '../disk/disk.ts';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { say, warn } from '../runner/log.ts';
 import type { SavedWheel, WheelCache } from '../slots/download.ts';
-import type { StoredWheel } from '../slots/lookup.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import { wordsOf } from '../untrusted/foreign-text.ts';
 import { type Answer, KEPT_FILE } from './answer.ts';
 import { runCacheProcess } from './process.ts';

@@ -11,7 +11,8 @@ import { WheelStoreError } from '../errors.ts';
 import type { CommentInputs, StoreInputs } from '../runner/inputs.ts';
 import { say, trace } from '../runner/log.ts';
 import { indexKey } from '../slots/layout.ts';
-import { listCommit, type StoredWheel } from '../slots/lookup.ts';
+import { readCommit } from '../slots/lookup.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import type { Trust } from '../slots/trust.ts';
 import { plainAddress } from '../untrusted/foreign-text.ts';
 import {
@@ -238,7 +239,7 @@ async function readContent(
   signal: AbortSignal,
 ): Promise<CommentContent> {
   const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
-  const { wheels, hasIndex } = await listCommit(bucket, place, trust, known, signal);
+  const { wheels, hasIndex } = await readCommit(bucket, place, trust, known, signal);
   return {
     entries: await Promise.all(
       wheels.map(async ({ target, name, key, size }) => ({

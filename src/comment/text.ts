@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readableSize } from '../runner/log.ts';
 import { shellSafe } from '../runner/shell.ts';
 import { escapeCell } from '../runner/summary.ts';
-import { compareDecimals } from '../slots/lookup.ts';
+import { compareDecimals } from '../slots/layout.ts';
 
 /** The run whose work a comment shows: by it, comments are older or newer. */
 export interface Stamp {

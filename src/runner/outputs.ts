@@ -3,7 +3,7 @@ import * as core from '@actions/core';
 import type { Bucket, BucketSettings } from '../bucket/bucket.ts';
 import { plainUrl, presignedUrl } from '../bucket/url.ts';
 import { type CommitPlace, indexKey } from '../slots/layout.ts';
-import type { StoredWheel } from '../slots/lookup.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import { warn } from './log.ts';
 
 /** A stored wheel with the URL that readers get. */

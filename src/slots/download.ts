@@ -8,7 +8,7 @@ import { faultOf, freeBytes, isAbsence, makeFolders } from '../disk/disk.ts';
 import { hashFile } from '../disk/open-wheel.ts';
 import { WheelStoreError } from '../errors.ts';
 import { inspectWheel } from '../wheel/archive.ts';
-import type { StoredWheel } from './lookup.ts';
+import type { StoredWheel } from './stored.ts';
 
 /** A wheel on disk, and how it came there. */
 export interface SavedWheel {

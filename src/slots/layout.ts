@@ -64,6 +64,11 @@ export function isDecimal(text: string): boolean {
   return DECIMAL.test(text) && BigInt(text) <= MAX_ID;
 }
 
+/** Orders runs and attempts as numbers, '' before all of them; negative when `a` comes first. */
+export function compareDecimals(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}
+
 /**
  * Takes surplus slashes out of a prefix: `/builds//x/` is `builds/x`, `/` is no prefix at all.
  *

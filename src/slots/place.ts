@@ -19,7 +19,7 @@ import type { OpenWheel } from '../disk/open-wheel.ts';
 import { WheelStoreError } from '../errors.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
-import { type StoredWheel, withHead } from './lookup.ts';
+import { type StoredWheel, withHead } from './stored.ts';
 
 /** What is to be put where. */
 export interface Placement {

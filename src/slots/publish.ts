@@ -7,7 +7,8 @@ import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
 import { linksOf, renderIndexPage } from './index-page.ts';
 import { type CommitPlace, indexKey } from './layout.ts';
-import { listCommit, type StoredWheel } from './lookup.ts';
+import { readCommit } from './lookup.ts';
+import type { StoredWheel } from './stored.ts';
 import type { Trust } from './trust.ts';
 
 /** Which pages, and what they say of their origin. */
@@ -144,7 +145,7 @@ async function render(
   signal: AbortSignal,
 ): Promise<string[]> {
   const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
-  const { wheels } = await listCommit(bucket, place, trust, heads, signal);
+  const { wheels } = await readCommit(bucket, place, trust, heads, signal);
   const repositoryUrl = /^https?:/.test(serverUrl) && repository !== '' ? `${serverUrl}/${repository}` : '';
   return Promise.all(
     projects.map(async (project) =>
