@@ -33,6 +33,8 @@ const FORBIDDEN: readonly Probe[] = [
   ['src/actions/probe-main.ts', '../main/find.ts'],
   ['src/actions/probe-sdk.ts', '@aws-sdk/client-s3'],
   ['src/errors.ts', './untrusted/quote.ts'],
+  ['src/backoff.ts', './errors.ts'],
+  ['src/wheel/probe-backoff.ts', '../backoff.ts'],
 ];
 
 const ALLOWED: readonly Probe[] = [
@@ -41,6 +43,9 @@ const ALLOWED: readonly Probe[] = [
   ['src/comment/probe-allowed.ts', '@actions/github'],
   ['src/slots/probe-allowed.ts', '../bucket/objects.ts'],
   ['src/bucket/probe-allowed.ts', '@aws-sdk/client-s3'],
+  ['src/bucket/probe-backoff.ts', '../backoff.ts'],
+  ['src/slots/probe-backoff.ts', '../backoff.ts'],
+  ['src/comment/probe-backoff.ts', '../backoff.ts'],
   ['src/wheel/probe-allowed.ts', '../untrusted/quote.ts'],
 ];
 

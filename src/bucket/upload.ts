@@ -10,6 +10,7 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { backoff } from '../backoff.ts';
 import { WheelStoreError } from '../errors.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 import { send } from './client.ts';
@@ -58,7 +59,7 @@ export async function putFile(bucket: Bucket, upload: Upload): Promise<Outcome> 
       // A completion whose answer was lost is repeated, and finds its upload gone because it is done.
       if (codeOf(error) === 'NoSuchUpload') return { created: false };
       if (statusOf(error) !== 409 || attempt === CONFLICT_TRIES) throw error;
-      await delay(Math.random() * 100 * 2 ** attempt, undefined, { signal: upload.signal });
+      await delay(backoff(attempt, { firstMs: 200 }), undefined, { signal: upload.signal });
     }
   }
 }
