@@ -1,10 +1,10 @@
 /** Writes the commit's index pages so that no link is lost, however many jobs of a matrix write at once. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
 import { isAbsent, refusesCondition, statusOf } from '../bucket/failures.ts';
 import { getText, type PutCondition, putText, type StoredText } from '../bucket/text.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
+import { converge, type Next } from './converge.ts';
 import { linksOf, renderIndexPage } from './index-page.ts';
 import { type CommitPlace, indexKey } from './layout.ts';
 import { readCommit } from './lookup.ts';
@@ -21,8 +21,7 @@ export interface Publication {
 
 const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
 /** Each round one of the writers that are at it gets through; 32 of them at once need far fewer. */
-const MOST_ROUNDS = 60;
-const LONGEST_PAUSE_MS = 2_000;
+const MAX_ROUNDS = 60;
 
 /**
  * Updates the commit's page and the page of the project of the wheel that was just stored: read the pages,
@@ -41,22 +40,23 @@ export async function publishIndex(
   const heads = new Map([[stored.key, stored]]);
   const projects = [undefined, stored.name.project];
   const put = new Set<string>();
-  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-    signal.throwIfAborted();
+  const round = async (): Promise<Next> => {
     const pages = await comparePages(bucket, publication, projects, heads, signal);
     const outdated = pages.filter((page) => isOutdated(page, put.has(page.key)));
-    if (outdated.length === 0) return;
+    if (outdated.length === 0) return 'done';
     const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
     for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
-    const areWritten = written.every((isWritten) => isWritten);
+    if (!written.every((isWritten) => isWritten)) return 'back-off';
     // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
-    if (areWritten && bucket.customEndpoint === undefined) return;
-    const pause = areWritten ? 0 : Math.random() * Math.min(50 * 2 ** round, LONGEST_PAUSE_MS);
-    await delay(pause, undefined, { signal });
-  }
-  throw new WheelStoreError({
+    return bucket.customEndpoint === undefined ? 'done' : { pauseMs: 0 };
+  };
+  await converge(round, { max: MAX_ROUNDS, signal, contended: () => contended(bucket, publication) });
+}
+
+function contended(bucket: Bucket, { place }: Publication): WheelStoreError {
+  return new WheelStoreError({
     title: 'Index page contended',
-    reason: `s3://${bucket.settings.name}/${indexKey(publication.place)} was changed by others in each of ${MOST_ROUNDS} rounds.`,
+    reason: `s3://${bucket.settings.name}/${indexKey(place)} was changed by others in each of ${MAX_ROUNDS} rounds.`,
     remedy: 'The next store of this commit updates it; or find out what else writes that object.',
   });
 }
