@@ -182,7 +182,7 @@ function install({ url, plainUrl }: LinkedWheel): string {
 function installSeveral(wheels: readonly LinkedWheel[], index: string): string {
   if (wheels.some(({ url, plainUrl }) => url !== plainUrl)) return PRESIGNED;
   const projects = new Set(wheels.map(({ name }) => name.project));
-  const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version}`)));
+  const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version.text}`)));
   if (index !== '' && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
     return commands([`--find-links "${shellSafe(index)}" ${[...pinned].join(' ')}`]);
   }

@@ -97,7 +97,7 @@ function row(wheel: ListedOnPage, page: IndexPage): string {
     requiresPython === undefined ? '' : ` data-requires-python="${escapeHtml(requiresPython)}"`;
   const digest = sha256 === '' ? '' : `<br><small><code>sha256=${escapeHtml(sha256)}</code></small>`;
   return [
-    `<tr><td><strong>${escapeHtml(`${name.project} ${name.version}`)}</strong><br>`,
+    `<tr><td><strong>${escapeHtml(`${name.project} ${name.version.text}`)}</strong><br>`,
     `<a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
     `<td>${escapeHtml(target)}</td>`,
     `<td>${tags(name)}</td>`,

@@ -1,7 +1,7 @@
 /** Whether a stored wheel is what its key says, and whether anything vouches for its bytes. Values in, values out. */
 
 import { normaliseProject } from '../wheel/filename.ts';
-import { isSameVersion } from '../wheel/version.ts';
+import { comparePublic, readVersion, type Version } from '../wheel/version.ts';
 import type { PlacedWheel } from './layout.ts';
 
 /** What a stored wheel must be to be used. */
@@ -44,13 +44,19 @@ export function reasonToIgnore(
   const { project, version, repository } = metadata;
   if (project !== undefined && normaliseProject(project) !== name.project)
     return `its metadata names the project ${project}`;
-  if (version !== undefined && !isSameVersion(version, name.version, { local: false }))
+  if (version !== undefined && !isVersion(version, name.version))
     return `its metadata names version ${version}`;
   if (repository !== undefined && !isSameRepository(repository, trust.repository))
     return `it was stored by ${repository}, not by ${trust.repository}`;
   if (sha256 === '') return trust.requireSha256 ? 'it was stored without a SHA-256' : undefined;
   if (trust.sha256.length === 0 || trust.sha256.includes(sha256)) return undefined;
   return `its SHA-256 is ${sha256}`;
+}
+
+/** Without regard to local parts, in which METADATA and filename may differ. */
+function isVersion(stored: string, wanted: Version): boolean {
+  const read = readVersion(stored);
+  return read !== undefined && comparePublic(read, wanted) === 0;
 }
 
 /** GitHub's names ignore case. */
