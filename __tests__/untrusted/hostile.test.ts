@@ -83,7 +83,7 @@ test('an index page escapes whatever metadata says', () => {
           run: '7',
           attempt: '1',
           size: 1,
-          sha256: '',
+          sha256: undefined,
           requiresPython,
         };
         const html = renderIndexPage({

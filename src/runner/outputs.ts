@@ -79,9 +79,9 @@ export async function indexUrl(bucket: Bucket, place: CommitPlace, hasIndex: boo
 
 /** The direct reference that pip and uv install and verify (PEP 508, PEP 440 "Direct references"). */
 export function requirement({ name, url, sha256 }: Pick<LinkedWheel, 'name' | 'url' | 'sha256'>): string {
-  return `${name.project} @ ${url}${sha256 === '' ? '' : `#sha256=${sha256}`}`;
+  return `${name.project} @ ${url}${sha256 === undefined ? '' : `#sha256=${sha256}`}`;
 }
 
 function describe({ target, name, key, url, sha256, size, run, attempt }: LinkedWheel) {
-  return { target, name: name.filename, key, url, sha256, size, run, attempt };
+  return { target, name: name.filename, key, url, sha256: sha256 ?? '', size, run, attempt };
 }

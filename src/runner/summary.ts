@@ -91,7 +91,7 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
     ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(`${shortSize(size)}${exactly}${unpacked}`)],
     ['Change', before === undefined ? '' : change(size, before, inputs)],
-    ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
+    ['SHA-256', sha256 === undefined ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
     ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
     ['Where', code(`s3://${inputs.bucket.name}/${key}`)],
@@ -156,7 +156,7 @@ function linkedName({ url, plainUrl, name }: LinkedWheel): string {
 }
 
 function sha256Cell({ sha256 }: LinkedWheel): string {
-  return sha256 === '' ? 'not noted' : code(`${sha256.slice(0, 12)}…`);
+  return sha256 === undefined ? 'not noted' : code(`${sha256.slice(0, 12)}…`);
 }
 
 function tags(all: readonly string[]): string {

@@ -13,8 +13,8 @@ export interface ListedOnPage {
   readonly attempt: string;
   /** Bytes. */
   readonly size: number;
-  /** Lower-case hex; may be empty. */
-  readonly sha256: string;
+  /** Lower-case hex; undefined if none was noted. */
+  readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
 }
 
@@ -95,7 +95,7 @@ function row(wheel: ListedOnPage, page: IndexPage): string {
   const { name, target, requiresPython, sha256 } = wheel;
   const requires =
     requiresPython === undefined ? '' : ` data-requires-python="${escapeHtml(requiresPython)}"`;
-  const digest = sha256 === '' ? '' : `<br><small><code>sha256=${escapeHtml(sha256)}</code></small>`;
+  const digest = sha256 === undefined ? '' : `<br><small><code>sha256=${escapeHtml(sha256)}</code></small>`;
   return [
     `<tr><td><strong>${escapeHtml(`${name.project} ${name.version.text}`)}</strong><br>`,
     `<a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
@@ -109,7 +109,7 @@ function row(wheel: ListedOnPage, page: IndexPage): string {
 /** Relative, so that the page works at S3's own URL and behind any CDN alike. */
 function hrefOf({ key, sha256 }: ListedOnPage, { place, project }: IndexPage): string {
   const path = key.slice(commitFolder(place).length).split('/').map(encodeURIComponent).join('/');
-  return `${project === undefined ? '' : '../'}${path}${sha256 === '' ? '' : `#sha256=${sha256}`}`;
+  return `${project === undefined ? '' : '../'}${path}${sha256 === undefined ? '' : `#sha256=${sha256}`}`;
 }
 
 function tags({ tags }: WheelName): string {

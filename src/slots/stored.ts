@@ -8,9 +8,17 @@ import { reasonToIgnore, storedSha256, type Trust } from './trust.ts';
 
 /** A wheel in the store. */
 export interface StoredWheel extends PlacedWheel, Pick<ListedObject, 'size' | 'etag'> {
-  /** Lower-case hex; empty when whoever stored it noted none (the old layout). */
-  readonly sha256: string;
+  /** Lower-case hex; undefined when whoever stored it noted none (the old layout). */
+  readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
+}
+
+/** A stored wheel whose bytes can be verified. */
+export type HashedWheel = StoredWheel & { readonly sha256: string };
+
+/** Whether a SHA-256 was stored with the wheel, or was computed since. */
+export function isHashed(wheel: StoredWheel): wheel is HashedWheel {
+  return wheel.sha256 !== undefined;
 }
 
 /** Wheels of one target that may be ignored before the look-up gives up: each costs a request. */
@@ -61,7 +69,7 @@ export function readerOf(
       const stored = withHead(wheel, head);
       // Only a reader who names a hash pays for reading an object that has none with it.
       const sha256 =
-        stored.sha256 === '' && trust.sha256.length > 0
+        stored.sha256 === undefined && trust.sha256.length > 0
           ? await hashObject(bucket, head, signal)
           : stored.sha256;
       const reason = reasonToIgnore(wheel, place.commit, head.metadata, sha256, trust);
@@ -72,7 +80,7 @@ export function readerOf(
         warnings.push(ignoredWarning(bucket, wheel, reason));
         return undefined;
       }
-      if (sha256 === '' && wheel.run !== '') warnings.push(unvouched(bucket, wheel));
+      if (sha256 === undefined && wheel.run !== '') warnings.push(unvouched(bucket, wheel));
       const usable = { ...stored, sha256 };
       known.set(wheel.key, usable);
       return usable;

@@ -17,23 +17,23 @@ export interface Trust {
 /** The object metadata that a store step writes (S3 API, PutObject: `x-amz-meta-*`). */
 export type StoredMetadata = Readonly<Record<string, string | undefined>>;
 
-/** The SHA-256 that was stored with a wheel; empty if there is none that could be one. */
-export function storedSha256({ sha256 = '' }: StoredMetadata): string {
-  return /^[0-9a-f]{64}$/.test(sha256) ? sha256 : '';
+/** The SHA-256 that was stored with a wheel; undefined if there is none that could be one. */
+export function storedSha256({ sha256 }: StoredMetadata): string | undefined {
+  return sha256 !== undefined && /^[0-9a-f]{64}$/.test(sha256) ? sha256 : undefined;
 }
 
 /**
  * Why a stored wheel must not be used: its metadata names another origin than its key, or it is not among those that
  * were asked for. What the metadata leaves out contradicts nothing.
  *
- * @param sha256 - of the object, lower-case hex; empty if it is not known
+ * @param sha256 - of the object, lower-case hex; undefined if it is not known
  * @returns the rest of a sentence that begins with the object; undefined if nothing speaks against it
  */
 export function reasonToIgnore(
   { name, run, attempt }: PlacedWheel,
   commit: string,
   metadata: StoredMetadata,
-  sha256: string,
+  sha256: string | undefined,
   trust: Trust,
 ): string | undefined {
   const key = run === '' ? { commit } : { commit, run, attempt };
@@ -48,7 +48,7 @@ export function reasonToIgnore(
     return `its metadata names version ${version}`;
   if (repository !== undefined && !isSameRepository(repository, trust.repository))
     return `it was stored by ${repository}, not by ${trust.repository}`;
-  if (sha256 === '') return trust.requireSha256 ? 'it was stored without a SHA-256' : undefined;
+  if (sha256 === undefined) return trust.requireSha256 ? 'it was stored without a SHA-256' : undefined;
   if (trust.sha256.length === 0 || trust.sha256.includes(sha256)) return undefined;
   return `its SHA-256 is ${sha256}`;
 }
