@@ -155,7 +155,11 @@ describe('several wheels', () => {
   });
 
   test('of several runs: each row names its own', () => {
-    const summary = summaryOf([foo, { ...foo11, run: '8' }, { ...foo11, run: '', attempt: '' }]);
+    const summary = summaryOf([
+      foo,
+      { ...foo11, run: '8' },
+      { ...foo11, run: undefined, attempt: undefined },
+    ]);
     expect(summary).toContain('| Stored by |');
     expect(summary).toContain('[run 8, attempt 1]');
     expect(summary).toContain('an unknown run (the old flat layout notes none) |');

@@ -71,7 +71,7 @@ function refuseOrGoOn(inputs: FetchInputs, { lacking }: Reply): void {
 
 function noteUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
   // What a slot holds without a SHA-256 was warned of when it was found.
-  if (sha256 !== undefined || run !== '') return;
+  if (sha256 !== undefined || run !== undefined) return;
   note(
     `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
     'SHA-256 not known',

@@ -83,5 +83,14 @@ export function requirement({ name, url, sha256 }: Pick<LinkedWheel, 'name' | 'u
 }
 
 function describe({ target, name, key, url, sha256, size, run, attempt }: LinkedWheel) {
-  return { target, name: name.filename, key, url, sha256: sha256 ?? '', size, run, attempt };
+  return {
+    target,
+    name: name.filename,
+    key,
+    url,
+    sha256: sha256 ?? '',
+    size,
+    run: run ?? '',
+    attempt: attempt ?? '',
+  };
 }

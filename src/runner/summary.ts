@@ -164,7 +164,7 @@ function tags(all: readonly string[]): string {
 }
 
 function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
-  if (run === '') return 'an unknown run (the old flat layout notes none)';
+  if (run === undefined) return 'an unknown run (the old flat layout notes none)';
   return onGitHub(inputs, `actions/runs/${run}/attempts/${attempt}`, `run ${run}, attempt ${attempt}`);
 }
 

@@ -9,8 +9,9 @@ export interface ListedOnPage {
   readonly key: string;
   readonly name: WheelName;
   readonly target: string;
-  readonly run: string;
-  readonly attempt: string;
+  /** undefined if none was noted. */
+  readonly run: string | undefined;
+  readonly attempt: string | undefined;
   /** Bytes. */
   readonly size: number;
   /** Lower-case hex; undefined if none was noted. */
@@ -124,7 +125,7 @@ function size(bytes: number): string {
 }
 
 function builtBy({ run, attempt }: ListedOnPage, { repositoryUrl }: IndexPage): string {
-  if (run === '') return 'not noted';
+  if (run === undefined) return 'not noted';
   const text = `run ${run}, attempt ${attempt}`;
   return repositoryUrl === ''
     ? text

@@ -133,7 +133,7 @@ function newestFirst(a: ListedWheel, b: ListedWheel): number {
 
 /** Whether it is clear which wheel is meant; the look-up decides for the flat folder. */
 function isClear(slot: readonly ListedWheel[]): boolean {
-  return slot.length === 1 || slot[0]!.run === '';
+  return slot.length === 1 || slot[0]!.run === undefined;
 }
 
 function crowded(slot: readonly ListedWheel[], older: readonly ListedWheel[] | undefined): LookUpWarning {

@@ -111,7 +111,7 @@ async function bestUsable(
   for (let wheel = ranked.shift(); wheel !== undefined; wheel = ranked.shift()) {
     const stored = await reader.read(wheel);
     if (stored !== undefined && allowsPython(stored.requiresPython, interpreter)) return stored;
-    if (stored !== undefined || wheel.run === '') continue;
+    if (stored !== undefined || wheel.run === undefined) continue;
     const older = left.get(wheel.target)!;
     older.shift();
     ranked = rankWheels([...ranked, ...(older[0] ?? [])], interpreter);

@@ -80,7 +80,7 @@ export function readerOf(
         warnings.push(ignoredWarning(bucket, wheel, reason));
         return undefined;
       }
-      if (sha256 === undefined && wheel.run !== '') warnings.push(unvouched(bucket, wheel));
+      if (sha256 === undefined && wheel.run !== undefined) warnings.push(unvouched(bucket, wheel));
       const usable = { ...stored, sha256 };
       known.set(wheel.key, usable);
       return usable;

@@ -36,7 +36,7 @@ export function reasonToIgnore(
   sha256: string | undefined,
   trust: Trust,
 ): string | undefined {
-  const key = run === '' ? { commit } : { commit, run, attempt };
+  const key = run === undefined ? { commit } : { commit, run, attempt };
   for (const [what, expected] of Object.entries(key)) {
     const said = metadata[what];
     if (said !== undefined && said !== expected) return `its metadata names ${what} ${said}`;

@@ -109,7 +109,7 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'lookup: a slot with two wheels is used',
     file: 'src/slots/listing.ts',
-    find: "slot.length === 1 || slot[0]!.run === ''",
+    find: 'slot.length === 1 || slot[0]!.run === undefined',
     replace: 'slot.length > 0',
     tests: find('a slot with two wheels'),
   },
