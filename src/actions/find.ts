@@ -69,6 +69,6 @@ function verdicts(
 
 /** The answer without a look-up: everything that was asked for has to be built. */
 function answerBuild(inputs: FindInputs): void {
-  setWheelOutputs(inputs.bucket, [], false, '');
+  setWheelOutputs(inputs.bucket, [], false, undefined);
   core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? [] : inputs.targets));
 }

@@ -242,7 +242,7 @@ async function readContent(
         size,
       })),
     ),
-    indexUrl: hasIndex ? await plainUrl(bucket, indexKey(place)) : '',
+    indexUrl: hasIndex ? await plainUrl(bucket, indexKey(place)) : undefined,
   };
 }
 

@@ -49,13 +49,13 @@ function maskSignature(url: string): void {
  * Sets the common outputs. The scalar ones stay empty when there is no wheel, or more than one.
  *
  * @param skipBuild - whether the build can be, or was, skipped
- * @param index - URL of the commit's index page; empty when there is none
+ * @param index - URL of the commit's index page; undefined when there is none
  */
 export function setWheelOutputs(
   settings: BucketSettings,
   wheels: readonly LinkedWheel[],
   skipBuild: boolean,
-  index: string,
+  index: string | undefined,
 ): void {
   const only = wheels.length === 1 ? wheels[0] : undefined;
   core.setOutput('skip-build', skipBuild ? 'true' : 'false');
@@ -68,13 +68,17 @@ export function setWheelOutputs(
   core.setOutput('requirement', only === undefined ? '' : requirement(only));
   core.setOutput('run-id', only?.run ?? '');
   core.setOutput('run-attempt', only?.attempt ?? '');
-  core.setOutput('index-url', index);
+  core.setOutput('index-url', index ?? '');
   core.setOutput('wheels', JSON.stringify(wheels.map(describe)));
 }
 
-/** The URL of the commit's index page; empty when it has none. */
-export async function indexUrl(bucket: Bucket, place: CommitPlace, hasIndex: boolean): Promise<string> {
-  return hasIndex ? plainUrl(bucket, indexKey(place)) : '';
+/** The URL of the commit's index page; undefined when it has none. */
+export async function indexUrl(
+  bucket: Bucket,
+  place: CommitPlace,
+  hasIndex: boolean,
+): Promise<string | undefined> {
+  return hasIndex ? plainUrl(bucket, indexKey(place)) : undefined;
 }
 
 /** The direct reference that pip and uv install and verify (PEP 508, PEP 440 "Direct references"). */

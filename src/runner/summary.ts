@@ -14,8 +14,8 @@ export interface Report {
   readonly heading: string;
   readonly inputs: CommonInputs;
   readonly wheels: readonly LinkedWheel[];
-  /** URL of the commit's index page; empty when there is none. */
-  readonly index: string;
+  /** URL of the commit's index page; undefined when there is none. */
+  readonly index: string | undefined;
   /** What was looked for and is not stored. */
   readonly lacking?: string;
   /** What the one wheel is made of. */
@@ -179,11 +179,11 @@ function install({ url, plainUrl }: LinkedWheel): string {
 }
 
 /** The index page lets pip and uv choose among the wheels; without one, each has commands of its own. */
-function installSeveral(wheels: readonly LinkedWheel[], index: string): string {
+function installSeveral(wheels: readonly LinkedWheel[], index: string | undefined): string {
   if (wheels.some(({ url, plainUrl }) => url !== plainUrl)) return PRESIGNED;
   const projects = new Set(wheels.map(({ name }) => name.project));
   const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version.text}`)));
-  if (index !== '' && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
+  if (index !== undefined && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
     return commands([`--find-links "${shellSafe(index)}" ${[...pinned].join(' ')}`]);
   }
   const shown = wheels.slice(0, MOST_COMMANDS);
