@@ -70,7 +70,7 @@ describe('case 52: what cannot be seen is shown', () => {
       wheels: [],
       url: `https://x/${character}`,
       project: `p${character}`,
-      repositoryUrl: '',
+      repositoryUrl: undefined,
     });
     expect(page).toContain(`Wheels of p${long}`);
     expect(page).not.toContain(character);

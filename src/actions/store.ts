@@ -114,7 +114,7 @@ async function reuse(
   signal: AbortSignal,
 ): Promise<void> {
   const { place, target } = inputs;
-  const trust = { repository: inputs.repository || undefined, sha256: [], requireSha256: false };
+  const trust = { repository: inputs.repository, sha256: [], requireSha256: false };
   const query: Query = { place, targets: [target], only: {}, trust };
   const answer = await lookUp(bucket, query, signal);
   showWarnings(answer);
@@ -261,7 +261,7 @@ function describe(inputs: StoreInputs, contents: WheelContents): Record<string, 
     commit: inputs.place.commit,
     run: inputs.run,
     attempt: inputs.attempt,
-    repository: inputs.repository,
+    repository: inputs.repository ?? '',
     project: contents.project,
     version: contents.version,
     'requires-python': contents.requiresPython ?? '',

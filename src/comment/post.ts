@@ -71,7 +71,7 @@ export async function commentOnPullRequest(
   pullRequest: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const [owner = '', repo = ''] = inputs.repository.split('/');
+  const [owner = '', repo = ''] = (inputs.repository ?? '').split('/');
   checkAccess(comment, owner, repo);
   const patience = patienceUntil(signal);
   const github = await openGitHub(
@@ -83,7 +83,7 @@ export async function commentOnPullRequest(
     await bringUpToDate(bucket, inputs, comment, thread, patience);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw explain(error, { ...comment, pullRequest, repository: inputs.repository });
+    throw explain(error, { ...comment, pullRequest, repository: `${owner}/${repo}` });
   }
 }
 
@@ -231,7 +231,7 @@ async function readContent(
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommentContent> {
-  const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
+  const trust: Trust = { repository, sha256: [], requireSha256: false };
   const { wheels, hasIndex } = await readCommit(bucket, place, trust, known, signal);
   return {
     entries: await Promise.all(

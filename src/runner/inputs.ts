@@ -51,10 +51,10 @@ export interface CommonInputs {
   readonly run: string;
   /** `GITHUB_RUN_ATTEMPT`. */
   readonly attempt: string;
-  /** `owner/name`; empty outside GitHub. */
-  readonly repository: string;
-  /** `https://github.com` or an Enterprise Server; empty outside GitHub. */
-  readonly serverUrl: string;
+  /** `owner/name`; undefined outside GitHub. */
+  readonly repository: string | undefined;
+  /** `https://github.com` or an Enterprise Server; undefined outside GitHub. */
+  readonly serverUrl: string | undefined;
   /** The folder that relative paths start from, absolute. */
   readonly workspace: string;
   /** RUNNER_TEMP, where steps leave notes for later ones of the job; empty if there is none. */
@@ -231,8 +231,8 @@ function readCommonInputs(): CommonInputs {
     place: { prefix: normalisePrefix(core.getInput('prefix')), commit: readCommit() },
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),
-    repository: env.GITHUB_REPOSITORY ?? '',
-    serverUrl: env.GITHUB_SERVER_URL ?? '',
+    repository: env.GITHUB_REPOSITORY || undefined,
+    serverUrl: env.GITHUB_SERVER_URL || undefined,
     workspace: env.GITHUB_WORKSPACE || process.cwd(),
     temp: env.RUNNER_TEMP ?? '',
     home: readHome(),

@@ -170,7 +170,8 @@ function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
 
 /** A link to a page of the repository, where there is one to link to; `text` is Markdown. */
 function onGitHub({ repository, serverUrl }: CommonInputs, page: string, text: string): string {
-  const isLinkable = /^https?:\/\/[\w.:-]+$/.test(serverUrl) && /^[\w.-]+\/[\w.-]+$/.test(repository);
+  const isLinkable =
+    /^https?:\/\/[\w.:-]+$/.test(serverUrl ?? '') && /^[\w.-]+\/[\w.-]+$/.test(repository ?? '');
   return isLinkable ? `[${text}](${serverUrl}/${repository}/${page})` : text;
 }
 

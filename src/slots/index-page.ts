@@ -27,8 +27,8 @@ export interface IndexPage {
   readonly url: string;
   /** A project's own page lies one folder deeper than the commit's. */
   readonly project: string | undefined;
-  /** `https://github.com/owner/name`; empty where the runs cannot be linked. */
-  readonly repositoryUrl: string;
+  /** `https://github.com/owner/name`; undefined where the runs cannot be linked. */
+  readonly repositoryUrl: string | undefined;
 }
 
 /**
@@ -127,7 +127,7 @@ function size(bytes: number): string {
 function builtBy({ run, attempt }: ListedOnPage, { repositoryUrl }: IndexPage): string {
   if (run === undefined) return 'not noted';
   const text = `run ${run}, attempt ${attempt}`;
-  return repositoryUrl === ''
+  return repositoryUrl === undefined
     ? text
     : `<a href="${escapeHtml(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`)}">${text}</a>`;
 }

@@ -14,9 +14,9 @@ import type { Trust } from './trust.ts';
 /** Which pages, and what they say of their origin. */
 export interface Publication {
   readonly place: CommitPlace;
-  /** `owner/name`; empty outside GitHub. */
-  readonly repository: string;
-  readonly serverUrl: string;
+  /** `owner/name`; undefined outside GitHub. */
+  readonly repository: string | undefined;
+  readonly serverUrl: string | undefined;
 }
 
 const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
@@ -144,9 +144,10 @@ async function render(
   heads: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
+  const trust: Trust = { repository, sha256: [], requireSha256: false };
   const { wheels } = await readCommit(bucket, place, trust, heads, signal);
-  const repositoryUrl = /^https?:/.test(serverUrl) && repository !== '' ? `${serverUrl}/${repository}` : '';
+  const isLinkable = repository !== undefined && /^https?:/.test(serverUrl ?? '');
+  const repositoryUrl = isLinkable ? `${serverUrl}/${repository}` : undefined;
   return Promise.all(
     projects.map(async (project) =>
       renderIndexPage({
