@@ -57,12 +57,12 @@ export interface CommonInputs {
   readonly serverUrl: string | undefined;
   /** The folder that relative paths start from, absolute. */
   readonly workspace: string;
-  /** RUNNER_TEMP, where steps leave notes for later ones of the job; empty if there is none. */
-  readonly temp: string;
+  /** RUNNER_TEMP, where steps leave notes for later ones of the job; undefined if there is none. */
+  readonly temp: string | undefined;
   /** The home folder that `~` means, absolute; undefined when it is not known. */
   readonly home: string | undefined;
-  /** `GITHUB_SHA`: the commit that the run is about; empty outside GitHub. */
-  readonly runCommit: string;
+  /** `GITHUB_SHA`: the commit that the run is about; undefined outside GitHub. */
+  readonly runCommit: string | undefined;
 }
 
 /** The inputs of the root action. */
@@ -74,8 +74,8 @@ export interface StoreInputs extends CommonInputs {
   readonly allowStale: boolean;
   /** Whether to update the commit's index page. */
   readonly index: boolean;
-  /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; empty outside GitHub. */
-  readonly eventPath: string;
+  /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; undefined outside GitHub. */
+  readonly eventPath: string | undefined;
   /** Whose wheel to compare sizes with; undefined: nothing is known, or there is no summary to show it in. */
   readonly earlier: EarlierCommit | undefined;
   /** undefined: no comment is asked for. */
@@ -144,7 +144,7 @@ export function readStoreInputs(): StoreInputs {
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
     index: readBoolean('index', true),
-    eventPath: process.env.GITHUB_EVENT_PATH ?? '',
+    eventPath: process.env.GITHUB_EVENT_PATH || undefined,
     earlier: readEarlier(process.env, common),
     comment: readCommentInputs(process.env, common),
   };
@@ -234,9 +234,9 @@ function readCommonInputs(): CommonInputs {
     repository: env.GITHUB_REPOSITORY || undefined,
     serverUrl: env.GITHUB_SERVER_URL || undefined,
     workspace: env.GITHUB_WORKSPACE || process.cwd(),
-    temp: env.RUNNER_TEMP ?? '',
+    temp: env.RUNNER_TEMP || undefined,
     home: readHome(),
-    runCommit: env.GITHUB_SHA ?? '',
+    runCommit: env.GITHUB_SHA || undefined,
   };
 }
 

@@ -9,8 +9,8 @@ import type { CommonInputs } from './inputs.ts';
 
 /** What is looked up, and where the notes are kept. */
 export interface NotedPlace {
-  /** RUNNER_TEMP; empty: there are no notes. */
-  readonly temp: string;
+  /** RUNNER_TEMP; undefined: there are no notes. */
+  readonly temp: string | undefined;
   readonly endpoint: string;
   readonly bucket: string;
   readonly prefix: string;
@@ -50,9 +50,9 @@ export async function noteFetched(place: NotedPlace, paths: readonly string[]): 
 
 /** Reads the notes; what is missing or damaged says nothing. */
 export async function readNotes(place: NotedPlace): Promise<Notes> {
-  if (place.temp === '') return NONE;
+  const file = fileOf(place);
+  if (file === undefined) return NONE;
   try {
-    const file = fileOf(place);
     if ((await stat(file)).size > MAX_BYTES) return NONE;
     const { verdicts, fetched } = JSON.parse(await readFile(file, 'utf8')) as Partial<Notes>;
     return {
@@ -65,9 +65,9 @@ export async function readNotes(place: NotedPlace): Promise<Notes> {
 }
 
 async function write(place: NotedPlace, notes: Notes): Promise<void> {
-  if (place.temp === '') return;
+  const file = fileOf(place);
+  if (file === undefined) return;
   try {
-    const file = fileOf(place);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, JSON.stringify(notes));
   } catch {
@@ -75,7 +75,8 @@ async function write(place: NotedPlace, notes: Notes): Promise<void> {
   }
 }
 
-function fileOf({ temp, endpoint, bucket, prefix, commit }: NotedPlace): string {
+function fileOf({ temp, endpoint, bucket, prefix, commit }: NotedPlace): string | undefined {
+  if (temp === undefined) return undefined;
   const text = JSON.stringify([endpoint, bucket, prefix, commit]);
   return join(temp, 'wheel-store', `${createHash('sha256').update(text).digest('hex').slice(0, 32)}.json`);
 }
