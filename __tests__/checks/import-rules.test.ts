@@ -35,6 +35,8 @@ const FORBIDDEN: readonly Probe[] = [
   ['src/actions/probe-sdk.ts', '@aws-sdk/client-s3'],
   ['src/errors.ts', './untrusted/quote.ts'],
   ['src/sizes.ts', './runner/log.ts'],
+  ['src/backoff.ts', './errors.ts'],
+  ['src/wheel/probe-backoff.ts', '../backoff.ts'],
 ];
 
 const ALLOWED: readonly Probe[] = [
@@ -44,6 +46,9 @@ const ALLOWED: readonly Probe[] = [
   ['src/slots/probe-allowed.ts', '../bucket/objects.ts'],
   ['src/slots/index-page.ts', '../sizes.ts'],
   ['src/bucket/probe-allowed.ts', '@aws-sdk/client-s3'],
+  ['src/bucket/probe-backoff.ts', '../backoff.ts'],
+  ['src/slots/probe-backoff.ts', '../backoff.ts'],
+  ['src/comment/probe-backoff.ts', '../backoff.ts'],
   ['src/wheel/probe-allowed.ts', '../untrusted/quote.ts'],
 ];
 

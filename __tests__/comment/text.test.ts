@@ -44,7 +44,7 @@ const content = (...targets: readonly string[]): CommentContent => ({
     url: `https://wheels.example.com/${target}/foo-1.0-py3-none-any.whl`,
     size: 1000,
   })),
-  indexUrl: '',
+  indexUrl: undefined,
 });
 
 describe('the hidden first line', () => {

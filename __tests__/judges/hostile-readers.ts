@@ -19,7 +19,7 @@ import { checkMetadata, checkWheelFile } from '../../src/wheel/metadata.ts';
 import { readRecord } from '../../src/wheel/record.ts';
 import { isRequirement } from '../../src/wheel/requirement.ts';
 import { allowsPython, isSpecifierSet } from '../../src/wheel/requires-python.ts';
-import { isSameVersion, orderOf, readVersion, stripSpace } from '../../src/wheel/version.ts';
+import { readVersion, stripSpace } from '../../src/wheel/version.ts';
 
 const BYTES = 1024 * 1024;
 const name = parseWheelFilename('demo-1.0-py3-none-any.whl');
@@ -29,9 +29,7 @@ const python = { executable: 'python', version: '3.12.1', tags: [] };
 /** What each makes of a text; that one throws a WheelStoreError is an answer too. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   readVersion,
-  orderOf,
   stripSpace,
-  isSameVersion: (text) => isSameVersion(text, '1.0', { local: true }),
   readWheelFilename,
   readWheelFilenameOfAnySuffix: (text) => readWheelFilename(`${text}.whl`),
   wheelNameFault: (text) => wheelNameFault(`${text}.whl`),

@@ -28,11 +28,11 @@ function judge(names: readonly string[]): Judgement {
 function ours(filename: string): Verdict | null {
   const name = readWheelFilename(filename);
   if (name === undefined) return null;
-  const { project, version, local = null, build, tags } = name;
+  const { project, version, build, tags } = name;
   return {
     project,
-    version,
-    local,
+    version: version.text,
+    local: version.local?.join('.') ?? null,
     build: build === undefined ? null : [String(build[0]), build[1]],
     tags: tags.toSorted(),
   };

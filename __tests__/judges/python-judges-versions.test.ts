@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { allowsPython } from '../../src/wheel/pick.ts';
-import { compareOrders, orderOf } from '../../src/wheel/version.ts';
+import { compareVersions, readVersion } from '../../src/wheel/version.ts';
 import { askPython } from '../../testing/python.ts';
 import { version } from './arbitrary-names.ts';
 
@@ -137,6 +137,6 @@ test('versions are ordered as packaging orders them, and Requires-Python admits 
 });
 
 function ourOrder([one, other]: readonly [string, string]): number | null {
-  const [a, b] = [orderOf(one), orderOf(other)];
-  return a === undefined || b === undefined ? null : Math.sign(compareOrders(a, b));
+  const [a, b] = [readVersion(one), readVersion(other)];
+  return a === undefined || b === undefined ? null : Math.sign(compareVersions(a, b));
 }

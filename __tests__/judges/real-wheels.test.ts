@@ -123,8 +123,8 @@ describe('real wheels', () => {
     const kinds = {
       abi3: names.some(({ tags }) => tags.some((tag) => tag.includes('-abi3-'))),
       build: names.filter(({ build }) => build !== undefined).length > 1,
-      local: names.some(({ local }) => local !== undefined),
-      epoch: names.some(({ version }) => version.includes('!')),
+      local: names.some(({ version }) => version.local !== undefined),
+      epoch: names.some(({ version }) => version.epoch > 0n),
       'free-threaded': names.some(({ tags }) => tags.some((tag) => tag.includes('-cp314t-'))),
       pure: names.some(({ tags }) => tags.includes('py3-none-any')),
       old: names.some(({ tags }) => tags.includes('py2-none-any')),

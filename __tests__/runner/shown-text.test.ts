@@ -64,7 +64,7 @@ describe('case 52: what cannot be seen is shown', () => {
     expect(shownText(escapeCell(`a${character}b`))).toBe(`a${shown}b`);
     const entry = { target: `t${character}`, filename: 'x', url: 'https://x/y', size: 1 };
     const marker = { key: 'k', run: '1', attempt: '1', commit: 'c', by: 'b' };
-    const comment = renderComment(marker, { entries: [entry], indexUrl: '' });
+    const comment = renderComment(marker, { entries: [entry], indexUrl: undefined });
     expect(shownText(comment)).toContain(`t${shown}`);
     expect(comment).not.toContain(character === '\n' ? '' : character);
     const page = renderIndexPage({
@@ -72,7 +72,7 @@ describe('case 52: what cannot be seen is shown', () => {
       wheels: [],
       url: `https://x/${character}`,
       project: `p${character}`,
-      repositoryUrl: '',
+      repositoryUrl: undefined,
     });
     expect(page).toContain(`Wheels of p${long}`);
     expect(page).not.toContain(character);

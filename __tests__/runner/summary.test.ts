@@ -41,7 +41,7 @@ function summaryOf(wheels: readonly LinkedWheel[], more: Partial<Report> = {}): 
     repository: 'octo/demo',
     serverUrl: 'https://github.com',
   } as Report['inputs'];
-  return renderSummary({ heading: 'Wheel stored', inputs, wheels, index: '', ...more });
+  return renderSummary({ heading: 'Wheel stored', inputs, wheels, index: undefined, ...more });
 }
 
 /** The lines of code blocks. */
@@ -116,7 +116,7 @@ describe('the commands that install', () => {
   });
 
   test.each([
-    ['no index page', [foo, foo11], ''],
+    ['no index page', [foo, foo11], undefined],
     ['two versions of one project', [foo, wheelOf('foo-2.0-py3-none-any.whl')], INDEX],
   ])('%s: each wheel by its URL', (_title, wheels, index) => {
     expect(commandsIn(summaryOf(wheels, { index }))).toEqual([
@@ -155,7 +155,11 @@ describe('several wheels', () => {
   });
 
   test('of several runs: each row names its own', () => {
-    const summary = summaryOf([foo, { ...foo11, run: '8' }, { ...foo11, run: '', attempt: '' }]);
+    const summary = summaryOf([
+      foo,
+      { ...foo11, run: '8' },
+      { ...foo11, run: undefined, attempt: undefined },
+    ]);
     expect(summary).toContain('| Stored by |');
     expect(summary).toContain('[run 8, attempt 1]');
     expect(summary).toContain('an unknown run (the old flat layout notes none) |');

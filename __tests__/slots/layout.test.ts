@@ -35,7 +35,7 @@ describe('keys', () => {
   test('the old flat layout', () => {
     const place = { prefix: 'builds', commit };
     const key = `builds/${commit}/${W}`;
-    expect(readWheelKey(place, key)).toMatchObject({ key, run: '', attempt: '', target: '' });
+    expect(readWheelKey(place, key)).toMatchObject({ key, run: undefined, attempt: undefined, target: '' });
   });
 
   test.each([

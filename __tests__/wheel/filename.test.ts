@@ -18,8 +18,15 @@ describe('a filename of a wheel', () => {
       {
         filename: 'Foo.bar_x-1!2.0RC1+Ubuntu_1-20240131235959a-cp39.CP310-abi3-any.whl',
         project: 'foo-bar-x',
-        version: '1!2.0rc1+ubuntu.1',
-        local: 'ubuntu.1',
+        version: {
+          text: '1!2.0rc1+ubuntu.1',
+          epoch: 1n,
+          release: [2n, 0n],
+          pre: { phase: 'rc', number: 1n },
+          post: undefined,
+          dev: undefined,
+          local: ['ubuntu', 1n],
+        },
         build: [20240131235959n, 'a'],
         tags: ['cp39-abi3-any', 'cp310-abi3-any'],
       },
@@ -38,9 +45,9 @@ describe('a filename of a wheel', () => {
   });
 
   test('keeps a hash in a local version that reads like a number', () => {
-    expect(parseWheelFilename('foo-1.0+1e5-py3-none-any.whl').version).toBe('1.0+1e5');
-    expect(parseWheelFilename('foo-1.0+0x10.007-py3-none-any.whl').version).toBe('1.0+0x10.7');
-    expect(parseWheelFilename('foo-1.0.dev20240131235959123456789-py3-none-any.whl').version).toBe(
+    expect(parseWheelFilename('foo-1.0+1e5-py3-none-any.whl').version.text).toBe('1.0+1e5');
+    expect(parseWheelFilename('foo-1.0+0x10.007-py3-none-any.whl').version.text).toBe('1.0+0x10.7');
+    expect(parseWheelFilename('foo-1.0.dev20240131235959123456789-py3-none-any.whl').version.text).toBe(
       '1.0.dev20240131235959123456789',
     );
   });

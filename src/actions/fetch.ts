@@ -73,7 +73,7 @@ function refuseOrGoOn(inputs: FetchInputs, { lacking }: Reply): void {
 
 function noteUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
   // What a slot holds without a SHA-256 was warned of when it was found.
-  if (sha256 !== '' || run !== '') return;
+  if (sha256 !== undefined || run !== undefined) return;
   note(
     `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
     'SHA-256 not known',
@@ -85,7 +85,7 @@ function outcome({ wheel: { sha256, size }, path, how }: SavedWheel): string {
     return `${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`;
   }
   const source = how === 'from-cache' ? ' from the Actions cache' : '';
-  return `Fetched ${path}${source}: ${readableSize(size)}${sha256 === '' ? '' : `, SHA-256 ${sha256} verified`}.`;
+  return `Fetched ${path}${source}: ${readableSize(size)}${sha256 === undefined ? '' : `, SHA-256 ${sha256} verified`}.`;
 }
 
 async function setOutputsAndSummary(

@@ -74,7 +74,7 @@ function verdicts(
 
 /** The answer without a look-up: everything that was asked for has to be built. */
 async function answerBuild(inputs: FindInputs, reason: string): Promise<void> {
-  setWheelOutputs(inputs.bucket, [], false, '');
+  setWheelOutputs(inputs.bucket, [], false, undefined);
   core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? [] : inputs.targets));
-  await writeSummary({ heading: BUILD_NEEDED, reason, inputs, wheels: [], index: '' });
+  await writeSummary({ heading: BUILD_NEEDED, reason, inputs, wheels: [], index: undefined });
 }

@@ -7,7 +7,8 @@ import { jobBegan } from '../provenance/left-over.ts';
 import { seeWheels, signsOfBuild } from '../provenance/skipped-build.ts';
 import type { StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
-import { lookUp, type Query, type StoredWheel } from '../slots/lookup.ts';
+import { lookUp, type Query } from '../slots/lookup.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import { showWarnings } from './ask.ts';
 
 /** @throws WheelStoreError if a find step of this job said that the build is needed, and no wheel came of it */
@@ -35,7 +36,7 @@ export async function reusableWheel(
   signal: AbortSignal,
 ): Promise<{ readonly wheel: StoredWheel; readonly hasIndex: boolean }> {
   const { place, target } = inputs;
-  const trust = { repository: inputs.repository || undefined, sha256: [], requireSha256: false };
+  const trust = { repository: inputs.repository, sha256: [], requireSha256: false };
   const query: Query = { place, targets: [target], only: {}, trust };
   const answer = await lookUp(bucket, query, signal);
   showWarnings(answer);

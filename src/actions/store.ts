@@ -14,9 +14,10 @@ import { progressOf } from '../runner/progress.ts';
 import { type Report, type SizeBefore, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
 import { indexKey, slotFolder } from '../slots/layout.ts';
-import { newestListed, type StoredWheel } from '../slots/lookup.ts';
+import { listCommit, newestWheel } from '../slots/listing.ts';
 import { placeInSlot } from '../slots/place.ts';
 import { publishIndex } from '../slots/publish.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import { objectMetadata } from '../slots/trust.ts';
 import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
 import { parseWheelFilename } from '../wheel/filename.ts';
@@ -136,7 +137,7 @@ async function sizeBefore(
   try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
     const there = { ...place, commit: earlier.commit };
-    const found = await newestListed(bucket, there, target, soon);
+    const found = newestWheel(await listCommit(bucket, there, soon), target);
     return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
   } catch (error) {
     trace(`No comparison of sizes with commit ${earlier.commit}: ${wordsOf(error)}`);

@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { backoff } from '../backoff.ts';
 import { WheelStoreError } from '../errors.ts';
 import { wordsOf } from '../untrusted/foreign-text.ts';
 import type { Bucket } from './bucket.ts';
@@ -72,7 +73,7 @@ async function downloadPart(
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof WheelStoreError || isLocal(error)) throw error;
       if (attempt === RANGE_TRIES || process.uptime() > end) throw brokenOff(bucket, object, attempt, error);
-      await delay(Math.random() * 100 * 2 ** attempt, undefined, { signal });
+      await delay(backoff(attempt, { firstMs: 200 }), undefined, { signal });
     }
   }
 }

@@ -10,6 +10,7 @@ import {
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { backoff } from '../backoff.ts';
 import { type Warn, WheelStoreError } from '../errors.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 import { send } from './client.ts';
@@ -71,7 +72,7 @@ export async function putFile(bucket: Bucket, upload: Upload): Promise<PutOutcom
       const failed = failedOutcome(error, bucket, upload);
       if (failed !== undefined) return failed;
       if (statusOf(error) !== 409 || attempt === CONFLICT_TRIES) throw error;
-      await delay(Math.random() * 100 * 2 ** attempt, undefined, { signal: upload.signal });
+      await delay(backoff(attempt, { firstMs: 200 }), undefined, { signal: upload.signal });
     }
   }
 }

@@ -6,7 +6,7 @@ import { tooFewFreeBytes } from '../disk/disk.ts';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { say, warn } from '../runner/log.ts';
 import type { SavedWheel, WheelCache } from '../slots/download.ts';
-import type { StoredWheel } from '../slots/lookup.ts';
+import { type HashedWheel, isHashed } from '../slots/stored.ts';
 import { wordsOf } from '../untrusted/foreign-text.ts';
 import { type Answer, KEPT_FILE } from './answer.ts';
 import { runCacheProcess } from './process.ts';
@@ -35,7 +35,7 @@ export function openCache(settings: CacheSettings): ActionsCache {
   const heed = ({ outcome }: Answer) => {
     if (outcome === 'fault' || outcome === 'unavailable') isUsable = false;
   };
-  const refuse = (wheel: StoredWheel, reason: string) => {
+  const refuse = (wheel: HashedWheel, reason: string) => {
     refused.add(wheel.sha256);
     warn(
       `What the Actions cache keeps as ${cacheKey(wheel)} is not ${wheel.name.filename} (${reason}). It was thrown away, and the wheel comes from the bucket. Delete the entry (gh cache delete ${cacheKey(wheel)}), so that the next job keeps a good one.`,
@@ -66,14 +66,19 @@ export function openCache(settings: CacheSettings): ActionsCache {
 }
 
 /** The key of a wheel's entry. */
-function cacheKey({ sha256 }: StoredWheel): string {
+function cacheKey({ sha256 }: HashedWheel): string {
   return `wheel-store-${sha256}`;
 }
 
+/** A wheel on disk that the cache is to keep. */
+interface KeptWheel extends Pick<SavedWheel, 'path'> {
+  readonly wheel: HashedWheel;
+}
+
 /** What came from the bucket, once per SHA-256; an entry that is there and was refused cannot be replaced. */
-function worthKeeping(saved: readonly SavedWheel[], refused: ReadonlySet<string>): SavedWheel[] {
-  const fresh = saved.filter(
-    ({ wheel, how }) => how === 'downloaded' && wheel.sha256 !== '' && !refused.has(wheel.sha256),
+function worthKeeping(saved: readonly SavedWheel[], refused: ReadonlySet<string>): KeptWheel[] {
+  const fresh = saved.flatMap(({ wheel, path, how }) =>
+    how === 'downloaded' && isHashed(wheel) && !refused.has(wheel.sha256) ? [{ wheel, path }] : [],
   );
   return [...new Map(fresh.map((one) => [one.wheel.sha256, one])).values()];
 }
@@ -96,7 +101,7 @@ async function inFolder({ temp }: CacheSettings, work: (folder: string) => Promi
 /** The archive and the wheel in it lie in `folder` at the same time; then the wheel alone is moved to `path`. */
 async function restore(
   settings: CacheSettings,
-  wheel: StoredWheel,
+  wheel: HashedWheel,
   folder: string,
   path: string,
   signal: AbortSignal,
@@ -117,7 +122,7 @@ async function restore(
 /** The wheel stays where it is: the archive is made through a link, and removed when it is sent. */
 async function keep(
   settings: CacheSettings,
-  { wheel, path }: SavedWheel,
+  { wheel, path }: KeptWheel,
   folder: string,
   signal: AbortSignal,
 ): Promise<Answer> {
@@ -154,7 +159,7 @@ async function move(from: string, to: string): Promise<void> {
   }
 }
 
-function tellRestored(wheel: StoredWheel, { outcome, reason }: Answer): void {
+function tellRestored(wheel: HashedWheel, { outcome, reason }: Answer): void {
   const { filename } = wheel.name;
   if (outcome === 'none') {
     say(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). It comes from the bucket.`);
@@ -170,7 +175,7 @@ function tellRestored(wheel: StoredWheel, { outcome, reason }: Answer): void {
   }
 }
 
-function tellKept(wheel: StoredWheel, { outcome, reason }: Answer): void {
+function tellKept(wheel: HashedWheel, { outcome, reason }: Answer): void {
   const { filename } = wheel.name;
   if (outcome === 'done') say(`Kept ${filename} in the Actions cache as ${cacheKey(wheel)}.`);
   else if (outcome === 'fault')

@@ -4,6 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { getOctokit } from '@actions/github';
+import { exponential } from '../backoff.ts';
 import { WheelStoreError } from '../errors.ts';
 import { trace } from '../runner/log.ts';
 import { type Proxies, proxyTo } from '../runner/proxy.ts';
@@ -159,7 +160,7 @@ export function pauseFor(refusal: Refusal, tried: number, now: number): number |
   const reset = Number.parseInt(String(headers['x-ratelimit-reset']), 10) * 1000;
   if (String(headers['x-ratelimit-remaining']) === '0' && !Number.isNaN(reset))
     return Math.max(reset - now, 0) + 1000;
-  return isLimit(refusal) ? PAUSE_AT_LIMIT_MS : FIRST_PAUSE_MS * 2 ** (tried - 1);
+  return isLimit(refusal) ? PAUSE_AT_LIMIT_MS : exponential(tried, { firstMs: FIRST_PAUSE_MS });
 }
 
 /**

@@ -4,14 +4,15 @@
  * of it, and looks again. Whoever wrote last has looked after everybody else's write.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
 import type { CommentInputs, StoreInputs } from '../runner/inputs.ts';
 import { say, trace } from '../runner/log.ts';
+import { converge, type Next } from '../slots/converge.ts';
 import { indexKey } from '../slots/layout.ts';
-import { listCommit, type StoredWheel } from '../slots/lookup.ts';
+import { readCommit } from '../slots/lookup.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import type { Trust } from '../slots/trust.ts';
 import {
   type GitHub,
@@ -45,8 +46,7 @@ interface Thread {
 /** What is to be done when nothing is in the way any more. */
 type Write = Exclude<Decision, { kind: 'done' | 'leave' }>;
 
-const MOST_ROUNDS = 40;
-const LONGEST_JITTER_MS = 2_000;
+const MAX_ROUNDS = 40;
 /**
  * After an older commit's comment was replaced: a job of that run that had read before may still write after, and
  * sees nothing amiss. Longer than a write takes.
@@ -70,7 +70,7 @@ export async function commentOnPullRequest(
   pullRequest: number,
   signal: AbortSignal,
 ): Promise<void> {
-  const [owner = '', repo = ''] = inputs.repository.split('/');
+  const [owner = '', repo = ''] = (inputs.repository ?? '').split('/');
   checkAccess(comment, owner, repo);
   const patience = patienceUntil(signal);
   const github = await openGitHub(
@@ -79,10 +79,10 @@ export async function commentOnPullRequest(
   );
   const thread = { github, at: { owner, repo, issue_number: pullRequest }, login: askOnce(github) };
   try {
-    await converge(bucket, inputs, comment, thread, patience);
+    await bringUpToDate(bucket, inputs, comment, thread, patience);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw explainRefusal(error, { ...comment, pullRequest, repository: inputs.repository });
+    throw explainRefusal(error, { ...comment, pullRequest, repository: `${owner}/${repo}` });
   }
 }
 
@@ -98,7 +98,7 @@ interface Progress {
   waits: number;
 }
 
-async function converge(
+async function bringUpToDate(
   bucket: Bucket,
   inputs: StoreInputs,
   comment: CommentInputs,
@@ -116,44 +116,46 @@ async function converge(
   const by = randomUUID();
   const known = new Map<string, StoredWheel>();
   const progress: Progress = { own: new OwnWrites(), url: '', failures: 0, unansweredCreates: 0, waits: 0 };
-  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+  const round = async (number: number): Promise<Next> => {
     const view = progress.own.look(await findComments(thread, key));
     const content = await readContent(bucket, inputs, known, patience.signal);
     const decision = decideComment(view.comments, { key, stamp, by, content });
-    if (await waitForList(decision, view.isSettled, progress, patience)) continue;
-    if (decision.kind === 'done' || decision.kind === 'leave')
-      return sayOutcome(decision, thread, stamp, progress.url);
-    if (!(await tryToWrite(thread, decision, progress, patience))) continue;
-    if (decision.kind === 'update' && decision.replaces) await pause(SETTLING_MS, patience);
-    else if (round > 1) await pause(jitter(round), patience);
-  }
-  throw new WheelStoreError({
+    const lagMs = pauseForList(decision, view.isSettled, progress);
+    if (lagMs !== undefined) return { pauseMs: lagMs };
+    if (decision.kind === 'done' || decision.kind === 'leave') {
+      sayOutcome(decision, thread, stamp, progress.url);
+      return 'done';
+    }
+    if (!(await tryToWrite(thread, decision, progress, patience))) return { pauseMs: 0 };
+    if (decision.kind === 'update' && decision.replaces) return { pauseMs: SETTLING_MS };
+    return number === 1 ? { pauseMs: 0 } : 'back-off';
+  };
+  await converge(round, { max: MAX_ROUNDS, signal: patience.signal, contended });
+}
+
+function contended(): WheelStoreError {
+  return new WheelStoreError({
     title: 'Comment contended',
-    reason: `The comment was changed by others in each of ${MOST_ROUNDS} rounds.`,
+    reason: `The comment was changed by others in each of ${MAX_ROUNDS} rounds.`,
     remedy: 'The next store of this commit updates it; or find out what else edits that comment.',
   });
 }
 
 /**
- * Waits before another look where a list that lags behind would mislead: before a second comment is created because
- * the first is not listed, and before the step ends without having seen the comments that others created meanwhile.
+ * How long to wait before another look where a list that lags behind would mislead: before a second comment is created
+ * because the first is not listed, and before the step ends without having seen the comments that others created
+ * meanwhile.
  *
- * @returns whether it waited; false when there is no need, or the list has had its time
+ * @returns milliseconds; undefined when there is no need, or the list has had its time
  */
-async function waitForList(
-  { kind }: Decision,
-  isSettled: boolean,
-  progress: Progress,
-  patience: Patience,
-): Promise<boolean> {
+function pauseForList({ kind }: Decision, isSettled: boolean, progress: Progress): number | undefined {
   const isMisleading =
     (kind === 'done' && !isSettled) || (kind === 'create' && progress.unansweredCreates > 0);
   const milliseconds = LAG_PAUSES_MS[progress.waits];
-  if (!isMisleading || milliseconds === undefined) return false;
+  if (!isMisleading || milliseconds === undefined) return undefined;
   progress.waits += 1;
   trace(`Comment: GitHub does not list it yet. Looking again in ${milliseconds} ms.`);
-  await pause(milliseconds, patience);
-  return true;
+  return milliseconds;
 }
 
 /**
@@ -187,14 +189,6 @@ async function tryToWrite(
     await pauseAfter(error, progress.failures, patience);
     return false;
   }
-}
-
-function pause(milliseconds: number, { signal }: Patience): Promise<void> {
-  return delay(milliseconds, undefined, { signal });
-}
-
-function jitter(round: number): number {
-  return Math.random() * Math.min(50 * 2 ** round, LONGEST_JITTER_MS);
 }
 
 /** All pages, because ours may be on any of them. */
@@ -236,8 +230,8 @@ async function readContent(
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommentContent> {
-  const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
-  const { wheels, hasIndex } = await listCommit(bucket, place, trust, known, signal);
+  const trust: Trust = { repository, sha256: [], requireSha256: false };
+  const { wheels, hasIndex } = await readCommit(bucket, place, trust, known, signal);
   return {
     entries: await Promise.all(
       wheels.map(async ({ target, name, key, size }) => ({
@@ -247,7 +241,7 @@ async function readContent(
         size,
       })),
     ),
-    indexUrl: hasIndex ? await plainUrl(bucket, indexKey(place)) : '',
+    indexUrl: hasIndex ? await plainUrl(bucket, indexKey(place)) : undefined,
   };
 }
 

@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { code, escapeCell } from '../runner/markdown.ts';
 import { shellSafe } from '../runner/shell.ts';
 import { readableSize } from '../sizes.ts';
-import { shortCommit } from '../slots/layout.ts';
-import { compareDecimals } from '../slots/lookup.ts';
+import { compareDecimals, shortCommit } from '../slots/layout.ts';
 
 /** The run whose work a comment shows: by it, comments are older or newer. */
 export interface Stamp {
@@ -41,8 +40,8 @@ export interface CommentEntry {
 /** What a comment shows: all that is stored for one commit. */
 export interface CommentContent {
   readonly entries: readonly CommentEntry[];
-  /** Empty when the commit has no index page. */
-  readonly indexUrl: string;
+  /** undefined when the commit has no index page. */
+  readonly indexUrl: string | undefined;
 }
 
 /** GitHub refuses the body of a comment that is longer ("Body is too long (maximum is 65536 characters)"). */
@@ -91,7 +90,7 @@ export function renderComment(marker: Marker, { entries, indexUrl }: CommentCont
   const sections = entries
     .toSorted(byTargetThenName)
     .map((entry) => renderEntry(entry, marker.commit, isOpen));
-  const link = indexUrl === '' ? '' : `[All wheels of this commit](<${shellSafe(indexUrl)}>)\n`;
+  const link = indexUrl === undefined ? '' : `[All wheels of this commit](<${shellSafe(indexUrl)}>)\n`;
   const tail = (left: number) => `${left === 0 ? '' : `And ${left} more that did not fit here.\n\n`}${link}`;
   let room = MOST_CHARACTERS - head.length - tail(sections.length).length;
   const fitting = sections.findIndex((section) => {

@@ -57,11 +57,11 @@ export function provenanceOf(
  * time is the step's and the folder's is the first step's (actions/runner, TempDirectoryManager and
  * ExecutionContext.WriteWebhookPayload); runners that use the folder for more write the file once.
  *
- * @param eventPath - `GITHUB_EVENT_PATH`; may be empty
+ * @param eventPath - `GITHUB_EVENT_PATH`; undefined outside GitHub
  * @returns milliseconds since 1970; undefined where there is no such file
  */
-export async function jobBegan(eventPath: string): Promise<number | undefined> {
-  if (eventPath === '') return undefined;
+export async function jobBegan(eventPath: string | undefined): Promise<number | undefined> {
+  if (eventPath === undefined) return undefined;
   try {
     const [file, folder] = await Promise.all([stat(eventPath), stat(dirname(eventPath))]);
     return Math.min(file.mtimeMs, folder.mtimeMs);

@@ -44,7 +44,7 @@ export function signsOfBuild(
  */
 export async function seeWheels(
   nearby: readonly NearbyWheel[],
-  stored: { readonly size: number; readonly sha256: string },
+  stored: { readonly size: number; readonly sha256: string | undefined },
   fetched: readonly string[],
   began: number | undefined,
 ): Promise<SeenWheel[]> {
@@ -59,7 +59,10 @@ export async function seeWheels(
   );
 }
 
-async function hasBytes(path: string, stored: { readonly size: number; readonly sha256: string }) {
+async function hasBytes(
+  path: string,
+  stored: { readonly size: number; readonly sha256: string | undefined },
+) {
   const file = await open(path, 'r').catch(() => undefined);
   if (file === undefined) return false;
   try {

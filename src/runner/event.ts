@@ -78,12 +78,12 @@ export function isForkPullRequest(
  * usually has nothing.
  *
  * @param commit - that the change led to; of any other commit an event says nothing
- * @param runCommit - `GITHUB_SHA`
+ * @param runCommit - `GITHUB_SHA`; undefined outside GitHub
  */
 export function commitBefore(
   event: EventPayload | undefined,
   commit: string,
-  runCommit: string,
+  runCommit: string | undefined,
 ): EarlierCommit | undefined {
   const { pull_request: pull, merge_group: group } = event ?? {};
   const [what, before, ...after] =

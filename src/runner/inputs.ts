@@ -52,18 +52,18 @@ export interface CommonInputs {
   readonly run: string;
   /** `GITHUB_RUN_ATTEMPT`. */
   readonly attempt: string;
-  /** `owner/name`; empty outside GitHub. */
-  readonly repository: string;
-  /** `https://github.com` or an Enterprise Server; empty outside GitHub. */
-  readonly serverUrl: string;
+  /** `owner/name`; undefined outside GitHub. */
+  readonly repository: string | undefined;
+  /** `https://github.com` or an Enterprise Server; undefined outside GitHub. */
+  readonly serverUrl: string | undefined;
   /** The folder that relative paths start from, absolute. */
   readonly workspace: string;
-  /** RUNNER_TEMP, where steps leave notes for later ones of the job; empty if there is none. */
-  readonly temp: string;
+  /** RUNNER_TEMP, where steps leave notes for later ones of the job; undefined if there is none. */
+  readonly temp: string | undefined;
   /** The home folder that `~` means, absolute; undefined when it is not known. */
   readonly home: string | undefined;
-  /** `GITHUB_SHA`: the commit that the run is about; empty outside GitHub. */
-  readonly runCommit: string;
+  /** `GITHUB_SHA`: the commit that the run is about; undefined outside GitHub. */
+  readonly runCommit: string | undefined;
 }
 
 /** The inputs of the root action. */
@@ -75,8 +75,8 @@ export interface StoreInputs extends CommonInputs {
   readonly allowStale: boolean;
   /** Whether to update the commit's index page. */
   readonly index: boolean;
-  /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; empty outside GitHub. */
-  readonly eventPath: string;
+  /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; undefined outside GitHub. */
+  readonly eventPath: string | undefined;
   /** Whose wheel to compare sizes with; undefined: nothing is known, or there is no summary to show it in. */
   readonly earlier: EarlierCommit | undefined;
   /** undefined: no comment is asked for. */
@@ -147,7 +147,7 @@ export function readStoreInputs(): StoreInputs {
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
     index: readBoolean('index', true),
-    eventPath: process.env.GITHUB_EVENT_PATH ?? '',
+    eventPath: process.env.GITHUB_EVENT_PATH || undefined,
     earlier: readEarlier(process.env, event, common),
     comment: readCommentInputs(process.env, event, common),
   };
@@ -238,12 +238,12 @@ function readCommonInputs(event: EventPayload | undefined): CommonInputs {
     place: { prefix: normalisePrefix(core.getInput('prefix')), commit: readCommit() },
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),
-    repository: env.GITHUB_REPOSITORY ?? '',
-    serverUrl: env.GITHUB_SERVER_URL ?? '',
+    repository: env.GITHUB_REPOSITORY || undefined,
+    serverUrl: env.GITHUB_SERVER_URL || undefined,
     workspace: env.GITHUB_WORKSPACE || process.cwd(),
-    temp: env.RUNNER_TEMP ?? '',
+    temp: env.RUNNER_TEMP || undefined,
     home: readHome(),
-    runCommit: env.GITHUB_SHA ?? '',
+    runCommit: env.GITHUB_SHA || undefined,
   };
 }
 

@@ -9,8 +9,8 @@ import type { CommonInputs } from './inputs.ts';
 
 /** What is looked up, and where the notes are kept. */
 export interface NotesKey {
-  /** RUNNER_TEMP; empty: there are no notes. */
-  readonly temp: string;
+  /** RUNNER_TEMP; undefined: there are no notes. */
+  readonly temp: string | undefined;
   readonly endpoint: string;
   readonly bucket: string;
   readonly prefix: string;
@@ -51,9 +51,9 @@ export async function noteFetched(key: NotesKey, paths: readonly string[]): Prom
 
 /** Reads the notes; what is missing or damaged says nothing. */
 export async function readNotes(key: NotesKey): Promise<Notes> {
-  if (key.temp === '') return NONE;
+  const file = fileOf(key);
+  if (file === undefined) return NONE;
   try {
-    const file = fileOf(key);
     if ((await stat(file)).size > MAX_BYTES) return NONE;
     const { verdicts, fetched } = JSON.parse(await readFile(file, 'utf8')) as Partial<Notes>;
     return {
@@ -66,9 +66,9 @@ export async function readNotes(key: NotesKey): Promise<Notes> {
 }
 
 async function write(key: NotesKey, notes: Notes): Promise<void> {
-  if (key.temp === '') return;
+  const file = fileOf(key);
+  if (file === undefined) return;
   try {
-    const file = fileOf(key);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, JSON.stringify(notes));
   } catch {
@@ -76,7 +76,8 @@ async function write(key: NotesKey, notes: Notes): Promise<void> {
   }
 }
 
-function fileOf({ temp, endpoint, bucket, prefix, commit }: NotesKey): string {
+function fileOf({ temp, endpoint, bucket, prefix, commit }: NotesKey): string | undefined {
+  if (temp === undefined) return undefined;
   const text = JSON.stringify([endpoint, bucket, prefix, commit]);
   return join(temp, 'wheel-store', `${createHash('sha256').update(text).digest('hex').slice(0, 32)}.json`);
 }

@@ -3,6 +3,7 @@ import * as core from '@actions/core';
 import { s3Uri } from '../bucket/names.ts';
 import type { SentRequest } from '../bucket/observe.ts';
 import type { Title } from '../errors.ts';
+import type { PlacedWheel } from '../slots/layout.ts';
 import { withoutSecrets } from '../untrusted/foreign-text.ts';
 import { escapeUnseen } from '../untrusted/quote.ts';
 
@@ -88,11 +89,11 @@ export function describeRequest(request: SentRequest): string {
 
 /** Where a wheel was found and who stored it, as the object of a sentence. */
 export function describeWheel(
-  { key, run, attempt }: { readonly key: string; readonly run: string; readonly attempt: string },
+  { key, run, attempt }: Pick<PlacedWheel, 'key' | 'run' | 'attempt'>,
   here: { readonly bucket: { readonly name: string }; readonly run: string; readonly attempt: string },
 ): string {
   const where = s3Uri(here.bucket.name, key);
-  if (run === '') return `${where} (the old flat layout, which notes no run)`;
+  if (run === undefined) return `${where} (the old flat layout, which notes no run)`;
   if (run !== here.run) return `${where}, stored by run ${run}, attempt ${attempt}`;
   return `${where}, stored by this run's attempt ${attempt}${attempt === here.attempt ? '' : ` (this is attempt ${here.attempt})`}`;
 }

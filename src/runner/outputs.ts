@@ -4,7 +4,7 @@ import type { Bucket, BucketSettings } from '../bucket/bucket.ts';
 import { s3Uri } from '../bucket/names.ts';
 import { plainUrl, presignedUrl } from '../bucket/url.ts';
 import { type CommitPlace, indexKey } from '../slots/layout.ts';
-import type { StoredWheel } from '../slots/lookup.ts';
+import type { StoredWheel } from '../slots/stored.ts';
 import { warn } from './log.ts';
 
 /** A stored wheel with the URL that readers get. */
@@ -50,13 +50,13 @@ function maskSignature(url: string): void {
  * Sets the common outputs. The scalar ones stay empty when there is no wheel, or more than one.
  *
  * @param skipBuild - whether the build can be, or was, skipped
- * @param index - URL of the commit's index page; empty when there is none
+ * @param index - URL of the commit's index page; undefined when there is none
  */
 export function setWheelOutputs(
   settings: BucketSettings,
   wheels: readonly LinkedWheel[],
   skipBuild: boolean,
-  index: string,
+  index: string | undefined,
 ): void {
   const only = wheels.length === 1 ? wheels[0] : undefined;
   core.setOutput('skip-build', skipBuild ? 'true' : 'false');
@@ -69,7 +69,7 @@ export function setWheelOutputs(
   core.setOutput('requirement', only === undefined ? '' : requirement(only));
   core.setOutput('run-id', only?.run ?? '');
   core.setOutput('run-attempt', only?.attempt ?? '');
-  core.setOutput('index-url', index);
+  core.setOutput('index-url', index ?? '');
   core.setOutput('wheels', JSON.stringify(wheels.map(wheelObject)));
 }
 
@@ -78,16 +78,29 @@ export function setFailureOutputs(): void {
   core.setOutput('skip-build', 'false');
 }
 
-/** The URL of the commit's index page; empty when it has none. */
-export async function indexUrl(bucket: Bucket, place: CommitPlace, hasIndex: boolean): Promise<string> {
-  return hasIndex ? plainUrl(bucket, indexKey(place)) : '';
+/** The URL of the commit's index page; undefined when it has none. */
+export async function indexUrl(
+  bucket: Bucket,
+  place: CommitPlace,
+  hasIndex: boolean,
+): Promise<string | undefined> {
+  return hasIndex ? plainUrl(bucket, indexKey(place)) : undefined;
 }
 
 /** The direct reference that pip and uv install and verify (PEP 508, PEP 440 "Direct references"). */
 export function requirement({ name, url, sha256 }: Pick<LinkedWheel, 'name' | 'url' | 'sha256'>): string {
-  return `${name.project} @ ${url}${sha256 === '' ? '' : `#sha256=${sha256}`}`;
+  return `${name.project} @ ${url}${sha256 === undefined ? '' : `#sha256=${sha256}`}`;
 }
 
 function wheelObject({ target, name, key, url, sha256, size, run, attempt }: LinkedWheel) {
-  return { target, name: name.filename, key, url, sha256, size, run, attempt };
+  return {
+    target,
+    name: name.filename,
+    key,
+    url,
+    sha256: sha256 ?? '',
+    size,
+    run: run ?? '',
+    attempt: attempt ?? '',
+  };
 }

@@ -18,8 +18,8 @@ export interface Report {
   readonly heading: string;
   readonly inputs: CommonInputs;
   readonly wheels: readonly LinkedWheel[];
-  /** URL of the commit's index page; empty when there is none. */
-  readonly index: string;
+  /** URL of the commit's index page; undefined when there is none. */
+  readonly index: string | undefined;
   /** One sentence or more, below the heading: why a wheel is not there. */
   readonly reason?: string;
   /** What the one wheel is made of. */
@@ -94,7 +94,7 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
     ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
     ['Change', before === undefined ? '' : change(size, before, inputs)],
-    ['SHA-256', sha256 === '' ? 'not noted when it was stored' : code(sha256)],
+    ['SHA-256', sha256 === undefined ? 'not noted when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
     ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
     ['Where', code(s3Uri(inputs.bucket.name, key))],
@@ -159,7 +159,7 @@ function linkedName({ url, plainUrl, name }: LinkedWheel): string {
 }
 
 function sha256Cell({ sha256 }: LinkedWheel): string {
-  return sha256 === '' ? 'not noted' : code(`${sha256.slice(0, 12)}…`);
+  return sha256 === undefined ? 'not noted' : code(`${sha256.slice(0, 12)}…`);
 }
 
 function tags(all: readonly string[]): string {
@@ -167,13 +167,14 @@ function tags(all: readonly string[]): string {
 }
 
 function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
-  if (run === '') return 'an unknown run (the old flat layout notes none)';
+  if (run === undefined) return 'an unknown run (the old flat layout notes none)';
   return onGitHub(inputs, `actions/runs/${run}/attempts/${attempt}`, `run ${run}, attempt ${attempt}`);
 }
 
 /** A link to a page of the repository, where there is one to link to; `text` is Markdown. */
 function onGitHub({ repository, serverUrl }: CommonInputs, page: string, text: string): string {
-  const isLinkable = /^https?:\/\/[\w.:-]+$/.test(serverUrl) && /^[\w.-]+\/[\w.-]+$/.test(repository);
+  const isLinkable =
+    /^https?:\/\/[\w.:-]+$/.test(serverUrl ?? '') && /^[\w.-]+\/[\w.-]+$/.test(repository ?? '');
   return isLinkable ? `[${text}](${serverUrl}/${repository}/${page})` : text;
 }
 
@@ -182,11 +183,11 @@ function install({ url, plainUrl }: LinkedWheel): string {
 }
 
 /** The index page lets pip and uv choose among the wheels; without one, each has commands of its own. */
-function installSeveral(wheels: readonly LinkedWheel[], index: string): string {
+function installSeveral(wheels: readonly LinkedWheel[], index: string | undefined): string {
   if (wheels.some(({ url, plainUrl }) => url !== plainUrl)) return PRESIGNED;
   const projects = new Set(wheels.map(({ name }) => name.project));
-  const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version}`)));
-  if (index !== '' && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
+  const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version.text}`)));
+  if (index !== undefined && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
     return commands([`--find-links "${shellSafe(index)}" ${[...pinned].join(' ')}`]);
   }
   const shown = wheels.slice(0, MOST_COMMANDS);

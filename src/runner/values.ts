@@ -86,14 +86,14 @@ export function readRuns({ run, attempt }: { readonly run: string; readonly atte
 /**
  * Whose wheels are used: empty is this repository's, `*` any.
  *
- * @param here - `GITHUB_REPOSITORY`; may be empty
+ * @param here - `GITHUB_REPOSITORY`; undefined outside GitHub
  * @returns `owner/name`; undefined for any
  * @throws WheelStoreError
  */
-export function readRepository(here: string): string | undefined {
+export function readRepository(here: string | undefined): string | undefined {
   const text = core.getInput('repository');
   if (text === '*') return undefined;
-  if (text === '') return here || undefined;
+  if (text === '') return here;
   if (/^[\w.-]{1,100}\/[\w.-]{1,100}$/.test(text)) return text;
   throw badInput('repository', text, 'is neither owner/name nor *', 'Write it like org/project.');
 }

@@ -8,7 +8,7 @@ import { faultOf, isAbsence, makeFolders, tooFewFreeBytes } from '../disk/disk.t
 import { hashFile } from '../disk/open-wheel.ts';
 import { WheelStoreError } from '../errors.ts';
 import { inspectWheel } from '../wheel/archive.ts';
-import type { StoredWheel } from './lookup.ts';
+import { type HashedWheel, isHashed, type StoredWheel } from './stored.ts';
 
 /** A wheel on disk, and how it came there. */
 export interface SavedWheel {
@@ -21,14 +21,14 @@ export interface SavedWheel {
 /** A place nearer than the bucket that may keep the bytes of wheels. It may fail; the bucket is asked then. */
 export interface WheelCache {
   /**
-   * Puts what is kept of a wheel with a known SHA-256 into the new file `path`. Nothing of it is verified yet.
+   * Puts what is kept of a wheel into the new file `path`. Nothing of it is verified yet.
    *
    * @returns false when nothing is kept, or the cache has a fault; no file is there then
    * @throws the signal's reason when it aborts, and nothing else
    */
-  restore(wheel: StoredWheel, path: string, signal: AbortSignal): Promise<boolean>;
+  restore(wheel: HashedWheel, path: string, signal: AbortSignal): Promise<boolean>;
   /** Is told that what was kept of a wheel is not what was stored, and has been thrown away. */
-  refuse(wheel: StoredWheel): void;
+  refuse(wheel: HashedWheel): void;
 }
 
 /** How to bring wheels. */
@@ -123,7 +123,7 @@ async function isInCache(
   { wheel, temporary }: Arrival,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (wheel.sha256 === '' || !(await cache.restore(wheel, temporary, signal))) return false;
+  if (!isHashed(wheel) || !(await cache.restore(wheel, temporary, signal))) return false;
   if (await hasBytes(temporary, wheel)) return true;
   await rm(temporary, { force: true });
   cache.refuse(wheel);
@@ -271,7 +271,7 @@ async function sweep(folder: string, trace: Saving['trace']): Promise<void> {
 }
 
 async function hasBytes(path: string, { size, sha256 }: StoredWheel): Promise<boolean> {
-  if (sha256 === '' || (await stat(path).catch(() => undefined))?.size !== size) return false;
+  if (sha256 === undefined || (await stat(path).catch(() => undefined))?.size !== size) return false;
   const file = await open(path, 'r').catch(() => undefined);
   if (file === undefined) return false;
   try {
@@ -283,15 +283,15 @@ async function hasBytes(path: string, { size, sha256 }: StoredWheel): Promise<bo
 
 async function verify(path: string, file: FileHandle, wheel: StoredWheel, sha256: string): Promise<void> {
   const { size } = await file.stat();
-  if (size !== wheel.size || (wheel.sha256 !== '' && sha256 !== wheel.sha256)) {
+  if (size !== wheel.size || (isHashed(wheel) && sha256 !== wheel.sha256)) {
     throw new WheelStoreError({
       title: 'Wheel is not what was stored',
-      reason: `${wheel.key} arrived with ${size} bytes and SHA-256 ${sha256}; ${wheel.size} bytes and SHA-256 ${wheel.sha256} were stored.`,
+      reason: `${wheel.key} arrived with ${size} bytes and SHA-256 ${sha256}; ${wheel.size} bytes${isHashed(wheel) ? ` and SHA-256 ${wheel.sha256}` : ''} were stored.`,
       remedy:
         'Do not use it: somebody changed the object, or a proxy on the way does. Delete the object, find out who can write to the prefix, and build again.',
     });
   }
-  if (wheel.sha256 === '') await inspectWheel(path, wheel.name);
+  if (!isHashed(wheel)) await inspectWheel(path, wheel.name);
 }
 
 async function makeFolder(folder: string): Promise<void> {

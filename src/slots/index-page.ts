@@ -9,12 +9,13 @@ export interface ListedOnPage {
   readonly key: string;
   readonly name: WheelName;
   readonly target: string;
-  readonly run: string;
-  readonly attempt: string;
+  /** undefined if none was noted. */
+  readonly run: string | undefined;
+  readonly attempt: string | undefined;
   /** Bytes. */
   readonly size: number;
-  /** Lower-case hex; may be empty. */
-  readonly sha256: string;
+  /** Lower-case hex; undefined if none was noted. */
+  readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
 }
 
@@ -26,8 +27,8 @@ export interface IndexPage {
   readonly url: string;
   /** A project's own page lies one folder deeper than the commit's. */
   readonly project: string | undefined;
-  /** `https://github.com/owner/name`; empty where the runs cannot be linked. */
-  readonly repositoryUrl: string;
+  /** `https://github.com/owner/name`; undefined where the runs cannot be linked. */
+  readonly repositoryUrl: string | undefined;
 }
 
 /**
@@ -95,9 +96,9 @@ function row(wheel: ListedOnPage, page: IndexPage): string {
   const { name, target, requiresPython, sha256 } = wheel;
   const requires =
     requiresPython === undefined ? '' : ` data-requires-python="${escapeHtml(requiresPython)}"`;
-  const digest = sha256 === '' ? '' : `<br><small><code>sha256=${escapeHtml(sha256)}</code></small>`;
+  const digest = sha256 === undefined ? '' : `<br><small><code>sha256=${escapeHtml(sha256)}</code></small>`;
   return [
-    `<tr><td><strong>${escapeHtml(`${name.project} ${name.version}`)}</strong><br>`,
+    `<tr><td><strong>${escapeHtml(`${name.project} ${name.version.text}`)}</strong><br>`,
     `<a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
     `<td>${escapeHtml(target)}</td>`,
     `<td>${tags(name)}</td>`,
@@ -109,7 +110,7 @@ function row(wheel: ListedOnPage, page: IndexPage): string {
 /** Relative, so that the page works at S3's own URL and behind any CDN alike. */
 function hrefOf({ key, sha256 }: ListedOnPage, { place, project }: IndexPage): string {
   const path = key.slice(commitFolder(place).length).split('/').map(encodeURIComponent).join('/');
-  return `${project === undefined ? '' : '../'}${path}${sha256 === '' ? '' : `#sha256=${sha256}`}`;
+  return `${project === undefined ? '' : '../'}${path}${sha256 === undefined ? '' : `#sha256=${sha256}`}`;
 }
 
 function tags({ tags }: WheelName): string {
@@ -118,9 +119,9 @@ function tags({ tags }: WheelName): string {
 }
 
 function builtBy({ run, attempt }: ListedOnPage, { repositoryUrl }: IndexPage): string {
-  if (run === '') return 'not noted';
+  if (run === undefined) return 'not noted';
   const text = `run ${run}, attempt ${attempt}`;
-  return repositoryUrl === ''
+  return repositoryUrl === undefined
     ? text
     : `<a href="${escapeHtml(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`)}">${text}</a>`;
 }

@@ -34,10 +34,10 @@ export interface PlacedWheel {
   readonly key: string;
   readonly name: WheelName;
   readonly target: string;
-  /** Empty in the old flat layout, which knows no runs. */
-  readonly run: string;
-  /** Empty in the old flat layout. */
-  readonly attempt: string;
+  /** undefined in the old flat layout, which notes no run. */
+  readonly run: string | undefined;
+  /** undefined in the old flat layout. */
+  readonly attempt: string | undefined;
 }
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
@@ -62,6 +62,11 @@ export function isTarget(text: string): boolean {
 /** Whether `text` is a run id or attempt as GitHub writes it: decimal, no leading zeros, below 2^63. */
 export function isDecimal(text: string): boolean {
   return DECIMAL.test(text) && BigInt(text) <= MAX_ID;
+}
+
+/** Orders runs and attempts as numbers, undefined before all of them; negative when `a` comes first. */
+export function compareDecimals(a = '', b = ''): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
 /**
@@ -124,7 +129,7 @@ export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | und
   const segments = key.slice(folder.length).split('/');
   const name = segments.length <= 3 ? readWheelFilename(segments.at(-1)!) : undefined;
   if (name === undefined) return undefined;
-  if (segments.length === 1) return { key, name, target: '', run: '', attempt: '' };
+  if (segments.length === 1) return { key, name, target: '', run: undefined, attempt: undefined };
   const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
   const target = segments.length === 3 ? segments[1]! : '';
   if (run === undefined || attempt === undefined || !isDecimal(run) || !isDecimal(attempt)) return undefined;

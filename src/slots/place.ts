@@ -18,7 +18,7 @@ import type { OpenWheel } from '../disk/open-wheel.ts';
 import { type Warn, WheelStoreError } from '../errors.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
-import { type StoredWheel, withHead } from './lookup.ts';
+import { type StoredWheel, withHead } from './stored.ts';
 
 /** What is to be put where. */
 export interface Placement {
@@ -299,7 +299,7 @@ async function sameBytes(bucket: Bucket, placement: Placement, head: ObjectHead)
   const { wheel } = placement;
   const stored = withHead(readWheelKey(placement.slot, head.key)!, head);
   const sha256 =
-    stored.sha256 === '' && head.size === wheel.size
+    stored.sha256 === undefined && head.size === wheel.size
       ? await hashObject(bucket, head, placement.signal)
       : stored.sha256;
   if (head.size !== wheel.size || sha256 !== wheel.sha256) throw otherBytes(bucket, placement, head, sha256);
@@ -393,12 +393,12 @@ function otherBytes(
   bucket: Bucket,
   { wheel }: Placement,
   { key, size }: ObjectHead,
-  sha256: string,
+  sha256: string | undefined,
 ): WheelStoreError {
   const stored =
     size === 0
       ? 'an empty object'
-      : `other bytes (${size} bytes${sha256 === '' ? '' : `, SHA-256 ${sha256}`})`;
+      : `other bytes (${size} bytes${sha256 === undefined ? '' : `, SHA-256 ${sha256}`})`;
   return new WheelStoreError({
     title: 'Other bytes under the same name',
     reason: `${bucket.uri(key)} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,

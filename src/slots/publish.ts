@@ -1,26 +1,26 @@
 /** Writes the commit's index pages so that no link is lost, however many jobs of a matrix write at once. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
 import { getText, replaceText, type StoredText } from '../bucket/text.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
+import { converge, type Next } from './converge.ts';
 import { linksOf, renderIndexPage } from './index-page.ts';
 import { type CommitPlace, indexKey } from './layout.ts';
-import { listCommit, type StoredWheel } from './lookup.ts';
+import { readCommit } from './lookup.ts';
+import type { StoredWheel } from './stored.ts';
 import type { Trust } from './trust.ts';
 
 /** Which pages, and what they say of their origin. */
 export interface Publication {
   readonly place: CommitPlace;
-  /** `owner/name`; empty outside GitHub. */
-  readonly repository: string;
-  readonly serverUrl: string;
+  /** `owner/name`; undefined outside GitHub. */
+  readonly repository: string | undefined;
+  readonly serverUrl: string | undefined;
 }
 
 const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
 /** Each round one of the writers that are at it gets through; 32 of them at once need far fewer. */
-const MOST_ROUNDS = 60;
-const LONGEST_PAUSE_MS = 2_000;
+const MAX_ROUNDS = 60;
 
 /**
  * Updates the commit's page and the page of the project of the wheel that was just stored: read the pages,
@@ -39,22 +39,23 @@ export async function publishIndex(
   const heads = new Map([[stored.key, stored]]);
   const projects = [undefined, stored.name.project];
   const put = new Set<string>();
-  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-    signal.throwIfAborted();
+  const round = async (): Promise<Next> => {
     const pages = await comparePages(bucket, publication, projects, heads, signal);
     const outdated = pages.filter((page) => isOutdated(page, put.has(page.key)));
-    if (outdated.length === 0) return;
+    if (outdated.length === 0) return 'done';
     const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
     for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
-    const areWritten = written.every((isWritten) => isWritten);
+    if (!written.every((isWritten) => isWritten)) return 'back-off';
     // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
-    if (areWritten && bucket.honoursConditions) return;
-    const pause = areWritten ? 0 : Math.random() * Math.min(50 * 2 ** round, LONGEST_PAUSE_MS);
-    await delay(pause, undefined, { signal });
-  }
-  throw new WheelStoreError({
+    return bucket.honoursConditions ? 'done' : { pauseMs: 0 };
+  };
+  await converge(round, { max: MAX_ROUNDS, signal, contended: () => contended(bucket, publication) });
+}
+
+function contended(bucket: Bucket, { place }: Publication): WheelStoreError {
+  return new WheelStoreError({
     title: 'Index page contended',
-    reason: `${bucket.uri(indexKey(publication.place))} was changed by others in each of ${MOST_ROUNDS} rounds.`,
+    reason: `${bucket.uri(indexKey(place))} was changed by others in each of ${MAX_ROUNDS} rounds.`,
     remedy: 'The next store of this commit updates it; or find out what else writes that object.',
   });
 }
@@ -115,9 +116,10 @@ async function render(
   heads: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const trust: Trust = { repository: repository || undefined, sha256: [], requireSha256: false };
-  const { wheels } = await listCommit(bucket, place, trust, heads, signal);
-  const repositoryUrl = /^https?:/.test(serverUrl) && repository !== '' ? `${serverUrl}/${repository}` : '';
+  const trust: Trust = { repository, sha256: [], requireSha256: false };
+  const { wheels } = await readCommit(bucket, place, trust, heads, signal);
+  const isLinkable = repository !== undefined && /^https?:/.test(serverUrl ?? '');
+  const repositoryUrl = isLinkable ? `${serverUrl}/${repository}` : undefined;
   return Promise.all(
     projects.map(async (project) =>
       renderIndexPage({

@@ -1,7 +1,7 @@
 /** Whether a stored wheel is what its key says, and whether anything vouches for its bytes. Values in, values out. */
 import type { WheelContents } from '../wheel/archive.ts';
 import { normaliseProject } from '../wheel/filename.ts';
-import { isSameVersion } from '../wheel/version.ts';
+import { comparePublic, readVersion, type Version } from '../wheel/version.ts';
 import type { PlacedWheel, Slot } from './layout.ts';
 
 /** What a stored wheel must be to be used. */
@@ -23,14 +23,14 @@ export type StoredMetadata = Readonly<Record<string, string | undefined>>;
  */
 export function objectMetadata(
   { commit, run, attempt }: Slot,
-  repository: string,
+  repository: string | undefined,
   contents: Pick<WheelContents, 'project' | 'version' | 'requiresPython'>,
 ): Record<string, string> {
   const metadata: Record<string, string> = {
     commit,
     run,
     attempt,
-    repository,
+    repository: repository ?? '',
     project: contents.project,
     version: contents.version,
     'requires-python': contents.requiresPython ?? '',
@@ -40,26 +40,26 @@ export function objectMetadata(
   );
 }
 
-/** The SHA-256 that was stored with a wheel; empty if there is none that could be one. */
-export function storedSha256({ sha256 = '' }: StoredMetadata): string {
-  return /^[0-9a-f]{64}$/.test(sha256) ? sha256 : '';
+/** The SHA-256 that was stored with a wheel; undefined if there is none that could be one. */
+export function storedSha256({ sha256 }: StoredMetadata): string | undefined {
+  return sha256 !== undefined && /^[0-9a-f]{64}$/.test(sha256) ? sha256 : undefined;
 }
 
 /**
  * Why a stored wheel must not be used: its metadata names another origin than its key, or it is not among those that
  * were asked for. What the metadata leaves out contradicts nothing.
  *
- * @param sha256 - of the object, lower-case hex; empty if it is not known
+ * @param sha256 - of the object, lower-case hex; undefined if it is not known
  * @returns the rest of a sentence that begins with the object; undefined if nothing speaks against it
  */
 export function reasonToIgnore(
   { name, run, attempt }: PlacedWheel,
   commit: string,
   metadata: StoredMetadata,
-  sha256: string,
+  sha256: string | undefined,
   trust: Trust,
 ): string | undefined {
-  const key = run === '' ? { commit } : { commit, run, attempt };
+  const key = run === undefined ? { commit } : { commit, run, attempt };
   for (const [what, expected] of Object.entries(key)) {
     const said = metadata[what];
     if (said !== undefined && said !== expected) return `its metadata names ${what} ${said}`;
@@ -67,13 +67,19 @@ export function reasonToIgnore(
   const { project, version, repository } = metadata;
   if (project !== undefined && normaliseProject(project) !== name.project)
     return `its metadata names the project ${project}`;
-  if (version !== undefined && !isSameVersion(version, name.version, { local: false }))
+  if (version !== undefined && !isVersion(version, name.version))
     return `its metadata names version ${version}`;
   if (repository !== undefined && !isSameRepository(repository, trust.repository))
     return `it was stored by ${repository}, not by ${trust.repository}`;
-  if (sha256 === '') return trust.requireSha256 ? 'it was stored without a SHA-256' : undefined;
+  if (sha256 === undefined) return trust.requireSha256 ? 'it was stored without a SHA-256' : undefined;
   if (trust.sha256.length === 0 || trust.sha256.includes(sha256)) return undefined;
   return `its SHA-256 is ${sha256}`;
+}
+
+/** Without regard to local parts, in which METADATA and filename may differ. */
+function isVersion(stored: string, wanted: Version): boolean {
+  const read = readVersion(stored);
+  return read !== undefined && comparePublic(read, wanted) === 0;
 }
 
 /** GitHub's names ignore case. */

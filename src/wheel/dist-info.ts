@@ -3,7 +3,7 @@
 import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import { normaliseProject, type WheelName } from './filename.ts';
-import { isSameVersion } from './version.ts';
+import { compareVersions, readVersion, type Version } from './version.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** The dist-info folder of a wheel. */
@@ -49,7 +49,7 @@ export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): Dis
     warnings: isNamed(folder, project, version)
       ? []
       : [
-          `${quote(filename)} has the folder ${quote(folder)}, where its name stands for ${quote(`${project}-${version}${SUFFIX}`)}.`,
+          `${quote(filename)} has the folder ${quote(folder)}, where its name stands for ${quote(`${project}-${version.text}${SUFFIX}`)}.`,
         ],
     find,
     entry(file) {
@@ -60,13 +60,11 @@ export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): Dis
   };
 }
 
-function isNamed(folder: string, project: string, version: string): boolean {
+function isNamed(folder: string, project: string, version: Version): boolean {
   const stem = folder.slice(0, -SUFFIX.length);
   const dash = stem.indexOf('-');
-  return (
-    dash !== -1 &&
-    normaliseProject(stem.slice(0, dash)) === project &&
-    // Old tools write the dash of a local version into the folder's name.
-    isSameVersion(stem.slice(dash + 1), version, { local: true })
-  );
+  if (dash === -1 || normaliseProject(stem.slice(0, dash)) !== project) return false;
+  // Old tools write the dash of a local version into the folder's name.
+  const named = readVersion(stem.slice(dash + 1));
+  return named !== undefined && compareVersions(named, version) === 0;
 }

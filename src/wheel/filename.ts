@@ -8,10 +8,7 @@ export interface WheelName {
   readonly filename: string;
   /** Normalised (PEP 503). */
   readonly project: string;
-  /** Normalised (PEP 440), with epoch and local part. */
-  readonly version: string;
-  /** The normalised local part of the version. */
-  readonly local: string | undefined;
+  readonly version: Version;
   /** The number that a build tag begins with, often a date with its time, and the rest of it. */
   readonly build: readonly [bigint, string] | undefined;
   /** Compatibility tags (PEP 425), compressed sets expanded, lower case, each once. */
@@ -128,8 +125,7 @@ function named(
   return {
     filename,
     project: normaliseProject(project),
-    version: version.text,
-    local: version.local,
+    version,
     build,
     // Three long segments make millions of tags, and most names in a listing are never asked for theirs.
     get tags() {

@@ -6,7 +6,7 @@ import { countTags, expandTags, normaliseProject, type WheelName } from './filen
 import type { Headers } from './headers.ts';
 import { isRequirement } from './requirement.ts';
 import { isSpecifierSet } from './requires-python.ts';
-import { isSameVersion, readVersion, stripSpace } from './version.ts';
+import { comparePublic, compareVersions, readVersion, stripSpace } from './version.ts';
 
 /** What pip takes and a reader should know all the same. */
 export interface Finding {
@@ -15,8 +15,9 @@ export interface Finding {
 
 /** What is needed of METADATA. */
 export interface Metadata extends Finding {
-  /** Name as written. */
+  /** As written. */
   readonly project: string;
+  /** As written, without the white space around it. */
   readonly version: string;
   readonly requiresPython: string | undefined;
 }
@@ -50,13 +51,14 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
   }
   const version = headers.get('version')?.[0];
   if (version === undefined) throw broken(filename, 'has no Version in its METADATA');
-  if (readVersion(version) === undefined) {
+  const read = readVersion(version);
+  if (read === undefined) {
     throw broken(filename, `has the Version ${quote(version)} in its METADATA, which is none (PEP 440)`);
   }
-  if (!isSameVersion(version, name.version, { local: false })) {
+  if (comparePublic(read, name.version) !== 0) {
     throw broken(
       filename,
-      `is of the version ${quote(version)} by its METADATA, where its name stands for ${quote(name.version)}`,
+      `is of the version ${quote(version)} by its METADATA, where its name stands for ${quote(name.version.text)}`,
     );
   }
   checkRequirements(headers.get('requires-dist') ?? [], name);
@@ -66,7 +68,7 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
     version: stripSpace(version),
     requiresPython,
     warnings: [
-      ...(isSameVersion(version, name.version, { local: true })
+      ...(compareVersions(read, name.version) === 0
         ? []
         : [
             `${quote(filename)} has the version ${quote(version)} in its METADATA: pip installs it by its path or URL, but not by its name.`,

@@ -1,14 +1,14 @@
 /** Of several wheels, the one that pip would install. */
 import type { WheelName } from './filename.ts';
 import type { Interpreter } from './interpreter.ts';
-import { compareOrders, orderOf, type VersionOrder } from './version.ts';
+import { compareVersions, isPreRelease, type Version } from './version.ts';
 
 export { allowsPython } from './requires-python.ts';
 
 /** A wheel with what pip orders it by. */
 interface Ranked<T> {
   readonly candidate: T;
-  readonly version: VersionOrder;
+  readonly version: Version;
   /** Index of the best of its tags in the interpreter's list. */
   readonly tag: number;
   readonly build: WheelName['build'];
@@ -36,13 +36,13 @@ function rank<T extends { readonly name: WheelName }>(
 ): Ranked<T>[] {
   const { tags, version, build } = candidate.name;
   const tag = tags.reduce((best, name) => Math.min(best, places.get(name) ?? Infinity), Infinity);
-  return tag === Infinity ? [] : [{ candidate, version: orderOf(version)!, tag, build }];
+  return tag === Infinity ? [] : [{ candidate, version, tag, build }];
 }
 
 function byPreference(a: Ranked<unknown>, b: Ranked<unknown>): number {
   return (
-    Number(a.version.isPreRelease) - Number(b.version.isPreRelease) ||
-    compareOrders(b.version, a.version) ||
+    Number(isPreRelease(a.version)) - Number(isPreRelease(b.version)) ||
+    compareVersions(b.version, a.version) ||
     a.tag - b.tag ||
     compareBuilds(b.build, a.build)
   );

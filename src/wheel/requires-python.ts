@@ -1,12 +1,9 @@
 /** Whether a wheel's Requires-Python admits an interpreter. */
 import type { Interpreter } from './interpreter.ts';
-import { compareOrders, orderOf, stripSpace, type VersionOrder } from './version.ts';
+import { compareVersions, readVersion, stripSpace, type Version } from './version.ts';
 
-/** One clause of a specifier set, such as `>=3.9`. */
-interface Clause {
-  readonly operator: string;
-  readonly version: string;
-}
+/** One clause of a specifier set, such as `>=3.9`: whether it admits a version of Python. */
+type Clause = (python: Version) => boolean;
 
 /** PEP 440, "Version specifiers". A `.*` may follow a release alone, and only == and != take one. */
 const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*(.*)$/s;
@@ -23,11 +20,8 @@ export function allowsPython(requiresPython: string | undefined, interpreter: In
   const clauses = (requiresPython ?? '').split(',').map(stripSpace).filter(Boolean).map(readClause);
   if (!clauses.every((clause) => clause !== undefined)) return true;
   const release = /^[0-9]+(?:\.[0-9]+)*/.exec(interpreter.version)?.[0];
-  const python = release === undefined ? undefined : orderOf(release);
-  if (release === undefined || python === undefined) return true;
-  return clauses.every(({ operator, version }) =>
-    operator === '===' ? version.toLowerCase() === release : admits(operator, version, python),
-  );
+  const python = readVersion(release ?? '');
+  return python === undefined || clauses.every((admits) => admits(python));
 }
 
 /** Whether a text is a set of specifiers that packaging reads, such as `>=3.9,<4`; an empty one is. */
@@ -40,41 +34,45 @@ export function isSpecifierSet(text: string): boolean {
 }
 
 function readClause(text: string): Clause | undefined {
-  const [, operator, version] = CLAUSE.exec(text) ?? [];
-  if (operator === undefined || version === undefined) return undefined;
-  if (operator === '===') return /[\s;)]/.test(version) ? undefined : { operator, version };
-  const takesMore = operator === '==' || operator === '!=';
-  if (WILDCARD.test(version)) return takesMore ? { operator, version } : undefined;
-  const order = orderOf(version);
-  if (order === undefined) return undefined;
-  if (order.local !== undefined && !takesMore) return undefined;
-  if (operator === '~=' && releaseOf(version).length < 2) return undefined;
-  return { operator, version };
+  const [, operator, written] = CLAUSE.exec(text) ?? [];
+  if (operator === undefined || written === undefined) return undefined;
+  if (operator === '===') return arbitraryClause(written);
+  const base = WILDCARD.exec(written)?.[1];
+  const version = readVersion(base ?? written);
+  if (version === undefined) return undefined;
+  return base === undefined ? comparingClause(operator, version) : prefixClause(operator, version);
 }
 
-function admits(operator: string, version: string, python: VersionOrder): boolean {
-  if (operator === '==') return equals(version, python);
-  if (operator === '!=') return !equals(version, python);
-  const difference = compareOrders(python, orderOf(version)!);
-  if (operator === '~=') {
-    return difference >= 0 && startsWith(python, orderOf(version)!.epoch, releaseOf(version).slice(0, -1));
-  }
-  if (operator === '<=') return difference <= 0;
-  if (operator === '>=') return difference >= 0;
-  return operator === '<' ? difference < 0 : difference > 0;
+function arbitraryClause(written: string): Clause | undefined {
+  return /[\s;)]/.test(written) ? undefined : (python) => written.toLowerCase() === python.text;
 }
 
-function equals(version: string, python: VersionOrder): boolean {
-  const base = WILDCARD.exec(version)?.[1];
-  if (base === undefined) return compareOrders(python, orderOf(version)!) === 0;
-  return startsWith(python, orderOf(base)!.epoch, releaseOf(base));
+function prefixClause(operator: string, { epoch, release }: Version): Clause | undefined {
+  if (operator === '==') return (python) => startsWith(python, epoch, release);
+  return operator === '!=' ? (python) => !startsWith(python, epoch, release) : undefined;
 }
 
-function startsWith(python: VersionOrder, epoch: bigint, prefix: readonly bigint[]): boolean {
+function comparingClause(operator: string, version: Version): Clause | undefined {
+  const { epoch, release, local } = version;
+  if (local !== undefined && operator !== '==' && operator !== '!=') return undefined;
+  if (operator === '~=' && release.length < 2) return undefined;
+  const isIn = RANGES[operator]!;
+  return (python) =>
+    isIn(compareVersions(python, version)) &&
+    (operator !== '~=' || startsWith(python, epoch, release.slice(0, -1)));
+}
+
+/** By operator: whether it admits a version by its difference from the clause's own. */
+const RANGES: Readonly<Record<string, (difference: number) => boolean>> = {
+  '==': (difference) => difference === 0,
+  '!=': (difference) => difference !== 0,
+  '<=': (difference) => difference <= 0,
+  '>=': (difference) => difference >= 0,
+  '~=': (difference) => difference >= 0,
+  '<': (difference) => difference < 0,
+  '>': (difference) => difference > 0,
+};
+
+function startsWith(python: Version, epoch: bigint, prefix: readonly bigint[]): boolean {
   return python.epoch === epoch && prefix.every((part, index) => part === (python.release[index] ?? 0n));
-}
-
-/** The release as written: its trailing zeros tell how much of it a wildcard compares. */
-function releaseOf(version: string): bigint[] {
-  return /^v?(?:[0-9]+!)?([0-9]+(?:\.[0-9]+)*)/i.exec(version)![1]!.split('.').map(BigInt);
 }

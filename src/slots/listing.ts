@@ -1,0 +1,161 @@
+/** What a commit's folder in the bucket holds: listed once, and sorted by target, run and attempt. */
+import type { Bucket } from '../bucket/bucket.ts';
+import { type ListedObject, listObjects } from '../bucket/objects.ts';
+import type { Title } from '../errors.ts';
+import { firstOf, quote } from '../untrusted/quote.ts';
+import {
+  type CommitPlace,
+  commitFolder,
+  compareDecimals,
+  indexKey,
+  type PlacedWheel,
+  readWheelKey,
+  wheelKeyFault,
+} from './layout.ts';
+
+/** Which of a commit's wheels are meant. */
+export interface Selection {
+  /** Names of targets ('' is the wheel without one), or `*` for every target that is stored. */
+  readonly targets: readonly string[] | '*';
+  /** The only run, and the only attempt of it, that may answer; undefined: any. */
+  readonly only: { readonly run?: string; readonly attempt?: string };
+}
+
+/** A wheel's key and size as listed; its metadata is not read yet. */
+export type ListedWheel = PlacedWheel & Pick<ListedObject, 'size' | 'etag'>;
+
+/** What a reader should learn besides the answer. */
+export interface LookUpWarning {
+  readonly title: Title;
+  readonly text: string;
+}
+
+/** What is stored for a commit, as its keys say. */
+export interface CommitListing {
+  /**
+   * By target, in the order of their names: the slots' wheels that could answer, newest first. The last entry of a
+   * target may hold several wheels: those of the old flat layout.
+   */
+  readonly byTarget: ReadonlyMap<string, readonly (readonly ListedWheel[])[]>;
+  /** Whether the commit has an index page. */
+  readonly hasIndex: boolean;
+  /** What was ignored: keys that look like a wheel's, and slots with several wheels. */
+  readonly warnings: readonly LookUpWarning[];
+}
+
+/** Keys that one warning names. */
+const MAX_NAMED = 5;
+const EVERYTHING: Selection = { targets: '*', only: {} };
+
+/**
+ * Lists a commit.
+ *
+ * @param selection - what is not meant is neither in the listing nor warned of
+ * @throws WheelStoreError when the store does not answer
+ */
+export async function listCommit(
+  bucket: Bucket,
+  place: CommitPlace,
+  signal: AbortSignal,
+  selection = EVERYTHING,
+): Promise<CommitListing> {
+  const index = indexKey(place);
+  const misnamed: LookUpWarning[] = [];
+  let count = 0;
+  // Keys of others may be thousands, so none of them is kept, and few are named.
+  const keep = (key: string) => {
+    if (key === index || readWheelKey(place, key) !== undefined) return true;
+    const fault = wheelKeyFault(place, key);
+    if (fault === undefined) return false;
+    count += 1;
+    if (count <= MAX_NAMED) misnamed.push(misnamedWarning(bucket, key, fault));
+    return false;
+  };
+  const objects = await listObjects(bucket, commitFolder(place), { signal, keep });
+  if (count > MAX_NAMED) misnamed.push(moreMisnamed(bucket, place, count - MAX_NAMED));
+  const { byTarget, warnings } = rank(objects, place, selection);
+  const hasIndex = objects.some(({ key }) => key === index);
+  return { byTarget, hasIndex, warnings: [...misnamed, ...warnings] };
+}
+
+/** The newest wheel of a target; undefined if there is none, or nothing says which of several it is. */
+export function newestWheel({ byTarget }: CommitListing, target: string): ListedWheel | undefined {
+  const [newest = []] = byTarget.get(target) ?? [];
+  return newest.length === 1 ? newest[0] : undefined;
+}
+
+/**
+ * Sorts objects: highest run first, then highest attempt, as numbers; the old flat layout last. Objects of no bytes
+ * are ignored, and so, with a warning, is a slot that somebody else filled with several wheels.
+ */
+export function rank(
+  objects: readonly ListedObject[],
+  place: CommitPlace,
+  selection: Selection,
+): Pick<CommitListing, 'byTarget' | 'warnings'> {
+  const wheels = objects.flatMap((object) => readListed(object, place) ?? []);
+  const targets = Map.groupBy(
+    wheels.filter((wheel) => isMeant(wheel, selection)),
+    ({ target }) => target,
+  );
+  const warnings: LookUpWarning[] = [];
+  const byTarget = new Map<string, ListedWheel[][]>();
+  for (const target of [...targets.keys()].sort()) {
+    const slots = slotsOf(targets.get(target)!);
+    for (const [index, slot] of slots.entries()) {
+      if (!isClear(slot)) warnings.push(crowded(slot, slots.slice(index).find(isClear)));
+    }
+    const clear = slots.filter(isClear);
+    if (clear.length > 0) byTarget.set(target, clear);
+  }
+  return { byTarget, warnings };
+}
+
+function readListed({ key, size, etag }: ListedObject, place: CommitPlace): ListedWheel | undefined {
+  const placed = size === 0 ? undefined : readWheelKey(place, key);
+  return placed === undefined ? undefined : { ...placed, size, etag };
+}
+
+function isMeant({ target, run, attempt }: PlacedWheel, { targets, only }: Selection): boolean {
+  if (targets !== '*' && !targets.includes(target)) return false;
+  const { run: onlyRun = run, attempt: onlyAttempt = attempt } = only;
+  return run === onlyRun && attempt === onlyAttempt;
+}
+
+/** The wheels of each slot, newest slot first. */
+function slotsOf(wheels: readonly ListedWheel[]): ListedWheel[][] {
+  const slots = Map.groupBy(wheels, ({ run, attempt }) => `${run}_${attempt}`);
+  return [...slots.values()].sort(([a], [b]) => newestFirst(a!, b!));
+}
+
+function newestFirst(a: ListedWheel, b: ListedWheel): number {
+  return compareDecimals(b.run, a.run) || compareDecimals(b.attempt, a.attempt);
+}
+
+/** Whether it is clear which wheel is meant; the look-up decides for the flat folder. */
+function isClear(slot: readonly ListedWheel[]): boolean {
+  return slot.length === 1 || slot[0]!.run === undefined;
+}
+
+function crowded(slot: readonly ListedWheel[], older: readonly ListedWheel[] | undefined): LookUpWarning {
+  const names = slot.map(({ key }) => key);
+  const instead = older === undefined ? 'There is no older one' : `The next older one is ${older[0]!.key}`;
+  return {
+    title: 'Slot with two wheels',
+    text: `Ignored a slot with ${slot.length} wheels, because it is not clear which one is meant: ${firstOf(names, MAX_NAMED, ' and ')}. ${instead}.`,
+  };
+}
+
+function misnamedWarning(bucket: Bucket, key: string, fault: string): LookUpWarning {
+  return {
+    title: 'Stored wheel ignored',
+    text: `Ignored ${quote(key)} in the bucket ${bucket.settings.name}: ${fault}.`,
+  };
+}
+
+function moreMisnamed(bucket: Bucket, place: CommitPlace, count: number): LookUpWarning {
+  return {
+    title: 'Stored wheel ignored',
+    text: `Ignored ${count} more whose names are not a wheel's below ${bucket.uri(commitFolder(place))}.`,
+  };
+}
