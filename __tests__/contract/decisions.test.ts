@@ -30,6 +30,17 @@ describe('store looks again after its put', () => {
     expect(await job.keys()).toEqual([rival]);
   });
 
+  test('and is refused that look: an error, and its own is gone', async () => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, W);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
+      operation === 'list' && nth === 2 ? s3Error(403, 'AccessDenied') : undefined,
+    );
+    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+    expect(result.errors[0]).toContain('s3:ListBucket');
+    expect(await job.keys()).toEqual([]);
+  });
+
   test('and when the answer to the put is lost and other bytes are there, it does not say stored', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
