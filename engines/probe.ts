@@ -29,7 +29,7 @@ import { engines, type ProbedEngine } from './engines.ts';
 const KEY = 'builds/c/7_1/foo-1.0+cu1-py3-none-any.whl';
 const CONTENT = 'the bytes of a wheel';
 const WRONG_ETAG = '"0123456789abcdef0123456789abcdef"';
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 const ROUNDS = 8;
 
 /** What a question works with: a private bucket with one object, and an open one with the same. */
@@ -57,7 +57,7 @@ const questions: Readonly<Record<string, Question>> = {
   '… of 16 completions at once, one wins': (probe) =>
     oneWins(async (round) => {
       const uploads: (() => Promise<unknown>)[] = [];
-      while (uploads.length < AT_ONCE) uploads.push(await openUpload(probe, `race/complete/${round}`));
+      while (uploads.length < CONCURRENCY) uploads.push(await openUpload(probe, `race/complete/${round}`));
       return () => uploads.pop()!();
     }),
   '`If-Match` on PutObject': async (probe) => {
@@ -222,7 +222,7 @@ async function oneWins(prepare: (round: number) => Promise<() => Promise<unknown
   let fair = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const request = await prepare(round);
-    const results = await Promise.allSettled(Array.from({ length: AT_ONCE }, request));
+    const results = await Promise.allSettled(Array.from({ length: CONCURRENCY }, request));
     const won = results.filter(({ status }) => status === 'fulfilled').length;
     most = Math.max(most, won);
     if (won === 1) fair += 1;

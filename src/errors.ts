@@ -1,62 +1,62 @@
 /** The headings that docs/errors.md explains, in its order. `npm run check` compares the two. */
 export const ERROR_TITLES = [
-  'Bad input',
-  'Bad variable',
+  'Invalid input',
+  'Invalid variable',
   'Bucket in the endpoint',
-  'Bad proxy',
-  'Bad prefix',
-  'Run unknown',
+  'Invalid proxy',
+  'Invalid prefix',
+  'Unknown run',
   'Python interpreter not usable',
   'Cancelled',
-  'Defect in wheel-store-action',
+  'Bug in wheel-store-action',
   'No wheel',
   'Wheel older than the job',
-  'Wheel of another commit',
+  'Wheel from another commit',
   'More than one wheel',
   'Not a wheel filename',
   'Broken wheel',
-  'Wheel not readable',
+  'Wheel unreadable',
   'Search too large',
   'Wheel changed',
   'Slot taken',
-  'Other bytes under the same name',
-  'Wheel vanished from its slot',
-  'Index page contended',
+  'Same filename, different content',
+  'Wheel disappeared from its slot',
+  'Index page conflict',
   'Wheel not stored',
   'Slot with two wheels',
   'Stored wheel ignored',
   'No stored SHA-256',
   'Too many wheels ignored',
   'Several wheels in the old flat layout',
-  'Two wheels of one name',
-  'Wheel is not what was stored',
+  'Two wheels with the same filename',
+  'Checksum mismatch',
   'Wheel changed in the store',
-  'Download broke off',
-  'Wrong answer to a range',
-  'Disk too full',
+  'Download interrupted',
+  'Wrong range in response',
+  'Not enough disk space',
   'Folder not writable',
   'Comment not allowed',
   'Comment refused',
-  'Comment contended',
-  'GitHub not reached',
-  'Not a GitHub answer',
+  'Comment conflict',
+  'GitHub unreachable',
+  'Not a GitHub response',
   'No AWS credentials',
-  'AWS credentials not obtained',
+  'AWS credentials unavailable',
   'AWS credentials expired',
   'AWS credentials refused',
   'Access denied',
   'KMS refused',
   'No such bucket',
   'Wrong region',
-  'Clock is wrong',
-  'Store is full',
+  'Clock out of sync',
+  'Store full',
   'Request too large',
   'Store is failing',
   'Store refused the request',
-  'Store not reached',
+  'Store unreachable',
   'TLS certificate not trusted',
   'Proxy refused',
-  'Not an S3 answer',
+  'Not an S3 response',
   'Store too slow',
   'Too many wheels',
   'Endless listing',
@@ -68,14 +68,14 @@ export type ErrorTitle = (typeof ERROR_TITLES)[number];
 /** The headings of warnings and notices that need no more explanation than their text gives. */
 export type WarningTitle =
   | 'Actions cache failed'
-  | 'Another commit is checked out'
+  | 'Different commit checked out'
   | 'Empty object left in the store'
-  | 'For the steps of this job only'
+  | 'Presigned URL for this job only'
   | 'No conditional writes'
-  | 'Not the wheel that was kept'
+  | 'Cached wheel does not match'
   | 'Parts left in the store'
   | 'Proxy not used'
-  | 'SHA-256 not known'
+  | 'Unknown SHA-256'
   | 'Unusual wheel'
   | 'Wheel left in the store';
 

@@ -89,7 +89,7 @@ export const OTHER_BOT: Author = { login: 'other-app[bot]', id: 41_898_283, type
 export const PERSON: Author = { login: 'octocat', id: 583_231, type: 'User' };
 export const STRANGER: Author = { login: 'mona', id: 2, type: 'User' };
 
-const MOST_CHARACTERS = 65_536;
+const MAX_CHARACTERS = 65_536;
 const WORDS = {
   read: 'Resource not accessible by integration',
   missing: 'Not Found',
@@ -291,11 +291,11 @@ function now(): string {
 }
 
 function isTooLong(body: string): boolean {
-  return [...body].length > MOST_CHARACTERS;
+  return [...body].length > MAX_CHARACTERS;
 }
 
 function tooLong(): ApiAnswer {
-  const message = `Body is too long (maximum is ${MOST_CHARACTERS} characters)`;
+  const message = `Body is too long (maximum is ${MAX_CHARACTERS} characters)`;
   return json(422, {
     message: 'Validation Failed',
     documentation_url: 'https://docs.github.com/rest',

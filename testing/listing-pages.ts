@@ -16,7 +16,7 @@ export interface Listing {
  * The page that a request asks for, as an answer's body. The continuation token is the number of objects before it.
  *
  * @param url - path and query of the request
- * @throws Error when the token is none of this listing
+ * @throws Error when the token is not one of this listing
  */
 export function listingPage(url: string, { count, keyOf, size }: Listing): string {
   const token = new URL(url, 'http://localhost').searchParams.get('continuation-token');

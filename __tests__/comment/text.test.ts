@@ -27,7 +27,7 @@ const SEED = 20260101;
 const A = 'a'.repeat(40);
 const B = 'b'.repeat(40);
 const KEY = '0123456789abcdef';
-const MOST_CHARACTERS = 65_536;
+const MAX_CHARACTERS = 65_536;
 
 const marker = (changes: Partial<Marker> = {}): Marker => ({
   key: KEY,
@@ -429,11 +429,11 @@ describe('GitHub’s limit', () => {
         });
         const shown = body.split('<details').length - 1;
         const left = Number(/^And (\d+) more/m.exec(body)?.[1] ?? 0);
-        expect(body.length).toBeLessThanOrEqual(MOST_CHARACTERS);
+        expect(body.length).toBeLessThanOrEqual(MAX_CHARACTERS);
         expect(shown + left).toBe(count);
         expect(body).toMatch(/\[All wheels of this commit\]\(<https:\/\/example\.com\/index\.html>\)\n$/);
         const section = body.length / Math.max(shown, 1);
-        if (left > 0) expect(body.length + section * 2).toBeGreaterThan(MOST_CHARACTERS);
+        if (left > 0) expect(body.length + section * 2).toBeGreaterThan(MAX_CHARACTERS);
       }),
       { seed: SEED, numRuns: 200 },
     );

@@ -101,7 +101,7 @@ async function expectFetched(job: CachingJob, result: StepResult, bytes: Buffer,
 /** Lets the job keep its wheel, and returns the archive that the service now has of it. */
 async function kept(job: CachingJob): Promise<string> {
   const before = await service.archives();
-  expect((await job.fetch({ path: 'first' })).log).toContain(`Kept ${W} in the Actions cache`);
+  expect((await job.fetch({ path: 'first' })).log).toContain(`Saved ${W} to the Actions cache`);
   const [archive] = (await service.archives()).filter((path) => !before.includes(path));
   return archive!;
 }
@@ -120,7 +120,7 @@ describe('the cache is asked first', () => {
     expect(job.reads()).toBe(1);
     const key = `wheel-store-${sha256(job.bytes)}`;
     expect(first.log).toContain(`Not in the Actions cache: ${W} (${key})`);
-    expect(first.log).toContain(`Kept ${W} in the Actions cache as ${key}`);
+    expect(first.log).toContain(`Saved ${W} to the Actions cache as ${key}`);
 
     await using other = await caching(await startJob(bucket, job.prefix));
     const second = await other.fetch({ path: 'another/folder' });
@@ -385,7 +385,7 @@ describe('a broken cache never breaks the job', () => {
     const result = await job.fetch({}, cache.env);
     await expectFetched(job, result, job.bytes);
     expect(result.log).not.toContain('Kept');
-    expect(result.log).toMatch(/not kept in the Actions cache|could not be kept in the Actions cache/);
+    expect(result.log).toMatch(/not saved to the Actions cache|could not be saved to the Actions cache/);
     expect(result.warnings).toHaveLength(warnings);
   });
 });
@@ -559,7 +559,7 @@ describe('the second version of the service, by a stand-in', () => {
     expect(results.flatMap(({ warnings }) => warnings)).toEqual([]);
     const logs = results.map(({ log }) => log);
     expect(logs.filter((log) => log.includes('Kept'))).toHaveLength(1);
-    expect(logs.filter((log) => log.includes('is not kept in the Actions cache'))).toHaveLength(1);
+    expect(logs.filter((log) => log.includes('was not saved to the Actions cache'))).toHaveLength(1);
   });
 
   test.each([
@@ -578,7 +578,7 @@ describe('the second version of the service, by a stand-in', () => {
     const result = await job.fetch({}, cache.env);
     await expectFetched(job, result, job.bytes);
     expect(result.warnings).toHaveLength(warnings);
-    expect(result.log).toMatch(/The Actions cache (failed|is not used)|kept in the Actions cache: /);
+    expect(result.log).toMatch(/The Actions cache (failed|is not used)|saved to the Actions cache: /);
   });
 
   test('a wrong token', async () => {

@@ -93,10 +93,10 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
     ['5xx each time', { status: 502, message: 'Server Error' }, 4, /502: Server Error.*in a few minutes/],
     ['a line that is cut each time', { cut: 'before' }, 4, /No connection/],
     [
-      'a page that is none of GitHub’s',
+      'a page that is not one of GitHub’s',
       { status: 200, page: '<html>Sign in</html>' },
       1,
-      /is not GitHub's API/,
+      /did not respond as GitHub's API does/,
     ],
     [
       'a rate limit that lasts',
@@ -106,7 +106,7 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
         headers: { 'retry-after': '3600' },
       },
       1,
-      /no more requests for a while/,
+      /rate limiting requests/,
     ],
     [
       'a spent quota',
@@ -116,7 +116,7 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
         headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '4000000000' },
       },
       1,
-      /no more requests for a while/,
+      /rate limiting requests/,
     ],
   ])('%s', async (_title, fault, tries, says) => {
     await using job = await startJob(bucket);

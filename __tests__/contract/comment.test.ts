@@ -92,7 +92,7 @@ describe('which pull request', () => {
     await makeWheel(job.dist, W);
     const result = await comment(job, api, {}, await event(job, name, payload));
     isFine(result);
-    expect(result.log).toContain('No comment: this run is of no pull request');
+    expect(result.log).toContain('No comment: this run has no pull request');
     expect(api.requests).toEqual([]);
   });
 

@@ -39,7 +39,7 @@ async function withProfile(job: Job, lines: string): Promise<Record<string, stri
 function expectSource(result: StepResult, says: RegExp): void {
   expect(result.code).toBe(1);
   const [error] = result.commands.filter(({ name }) => name === 'error');
-  expect(error?.properties.title).toBe('AWS credentials not obtained');
+  expect(error?.properties.title).toBe('AWS credentials unavailable');
   expect(error?.message).toMatch(says);
   expect(error?.message).not.toMatch(/Allow s3:|s3:ListBucket/);
   expect(result.log).not.toContain(SECRET);

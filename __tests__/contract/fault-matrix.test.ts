@@ -179,7 +179,7 @@ describe('an answer that is none', () => {
     const body = `<?xml version="1.0"?><ListBucketResult><Name>n</Name><IsTruncated>false</IsTruncated>${filler}</ListBucketResult>`;
     const { result } = await withFault(job, 'find', isOf('list'), { status: 200, body, headers: XML });
     expect(result.code).toBe(1);
-    expect(result.errors).toEqual([expect.stringContaining('more than any answer of S3 holds')]);
+    expect(result.errors).toEqual([expect.stringContaining('more data than any S3 response has')]);
   });
 });
 
@@ -201,7 +201,7 @@ describe('a listing without end', () => {
     }));
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
     expect(result.code).toBe(1);
-    expect(result.errors).toEqual([expect.stringContaining('goes on')]);
+    expect(result.errors).toEqual([expect.stringContaining('does not end')]);
     expect(proxy.requests).toHaveLength(most);
   });
 });

@@ -148,7 +148,7 @@ describe('what arrives is not what was stored', () => {
     );
     const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
     expect(result.code).toBe(1);
-    expect(result.errors[0]).toMatch(/broke off/);
+    expect(result.errors[0]).toMatch(/was interrupted/);
     expect(await readdir(job.dist)).toEqual([]);
   });
 

@@ -252,7 +252,7 @@ describe('no answer is not the answer no', () => {
     }));
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
     expect(result.code).toBe(1);
-    expect(result.errors[0]).toContain('goes on');
+    expect(result.errors[0]).toContain('does not end');
     expect(proxy.requests.length).toBeLessThan(5);
   });
 });

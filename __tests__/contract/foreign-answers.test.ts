@@ -258,7 +258,7 @@ describe('case 67: a store without conditional writes', () => {
     );
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
     expect(result.errors).toEqual([]);
-    expect(result.warnings).toEqual([expect.stringContaining('no conditional writes')]);
+    expect(result.warnings).toEqual([expect.stringContaining('does not support conditional writes')]);
     expect(proxy.operations().slice(0, 5)).toEqual(['list', 'put', 'list', 'put', 'list']);
     expect(await job.keys()).toEqual([job.key(W)]);
     expect(await bucket.keys(`${job.prefix}/`)).toHaveLength(3);
@@ -303,7 +303,7 @@ describe('case 67: a store without conditional writes', () => {
     });
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
     expectForeign(result, /quota/);
-    expect(result.commands.find(({ name }) => name === 'error')?.properties.title).toBe('Store is full');
+    expect(result.commands.find(({ name }) => name === 'error')?.properties.title).toBe('Store full');
     expect(result.errors[0]).not.toContain('s3:PutObject');
   });
 });

@@ -86,11 +86,11 @@ describe('case 75: listings that are larger than any commit’s', () => {
 describe('case 75: answers without end', () => {
   const xml = { 'content-type': 'application/xml' };
 
-  const TOO_LARGE = 'more than any answer of S3 holds';
+  const TOO_LARGE = 'more data than any S3 response has';
   test.each([
     ['a listing of 200 MB', 200, 200 * MIB, TOO_LARGE],
     ['a listing that says no length and does not end', 200, Number.POSITIVE_INFINITY, TOO_LARGE],
-    ['an error document of 200 MB', 403, 200 * MIB, 'not an answer of S3'],
+    ['an error document of 200 MB', 403, 200 * MIB, 'not an S3 response'],
   ])('%s: an error before it is read', async (_title, status, size, says) => {
     await using job = await startJob(bucket);
     await using endless = await startEndless(status, size);
@@ -133,7 +133,7 @@ describe('case 75: answers without end', () => {
       return { status: 200, body, headers: xml };
     });
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
-    expect(result.errors).toEqual([expect.stringContaining('goes on')]);
+    expect(result.errors).toEqual([expect.stringContaining('does not end')]);
     expect(proxy.requests).toHaveLength(1);
   });
 });

@@ -182,7 +182,7 @@ test('every annotation has a title of its own', async () => {
   const annotations = commands.filter(({ name }) => ['error', 'warning', 'notice'].includes(name));
   expect(annotations.map(({ name, properties }) => [name, properties.title])).toEqual([
     ['warning', 'Slot with two wheels'],
-    ['notice', 'SHA-256 not known'],
-    ['warning', 'For the steps of this job only'],
+    ['notice', 'Unknown SHA-256'],
+    ['warning', 'Presigned URL for this job only'],
   ]);
 });

@@ -258,7 +258,7 @@ describe('case 66: a refused put names the input', () => {
       'a bucket without ACLs',
       s3Error(400, 'AccessControlListNotSupported', 'The bucket does not allow ACLs'),
       ACL,
-      /'acl' \(public-read\).*Leave 'acl' out/,
+      /'acl' \(public-read\).*Remove 'acl'/,
       /Allow s3:/,
     ],
     [

@@ -6,7 +6,7 @@ import { ROUNDS } from '../../testing/random.ts';
 import type { StepResult } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 
-const AT_ONCE = 16;
+const CONCURRENCY = 16;
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket();
@@ -84,7 +84,7 @@ describe.each([
       const first = await startJob(bucket);
       const jobs = [
         first,
-        ...(await Promise.all(Array.from({ length: AT_ONCE - 1 }, () => startJob(bucket, first.prefix)))),
+        ...(await Promise.all(Array.from({ length: CONCURRENCY - 1 }, () => startJob(bucket, first.prefix)))),
       ];
       await Promise.all(jobs.map((job, index) => kinds[kind](job, index)));
       const faults: string[] = [];
@@ -98,7 +98,7 @@ describe.each([
       }
       for (const job of jobs) await job[Symbol.asyncDispose]();
       process.stdout.write(
-        `races: ${engine}, ${kind}: ${ROUNDS} rounds of ${AT_ONCE}, ${winners} stored, ${lookUps} look-ups, ${faults.length} wrong\n`,
+        `races: ${engine}, ${kind}: ${ROUNDS} rounds of ${CONCURRENCY}, ${winners} stored, ${lookUps} look-ups, ${faults.length} wrong\n`,
       );
       expect(faults).toEqual([]);
     },

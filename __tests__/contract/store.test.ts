@@ -321,7 +321,7 @@ describe('the slot', () => {
     );
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
     expect(result.code).toBe(1);
-    expect(result.errors[0]).toContain('other bytes');
+    expect(result.errors[0]).toContain('different content');
     expect(proxy.requests.find(({ operation }) => operation === 'complete')?.headers['if-none-match']).toBe(
       '*',
     );
@@ -451,7 +451,7 @@ describe('warns', () => {
       const env = await event(job, { folder: Date.now() - HOUR, file: Date.now() });
       const result = await job.step('store', {}, env);
       expect(result.warnings).toEqual([]);
-      expect(result.log).toContain(`${W} was written before this job began`);
+      expect(result.log).toContain(`${W} was last written before this job began`);
     });
 
     test('not where the runner leaves no event', async () => {

@@ -237,16 +237,16 @@ describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a w
       good.replace('demo/__init__.py,,\n', ''),
       'does not list "demo/__init__.py"',
     ],
-    ['a file that is not there', `demo/x.py,,\n${good}`, 'lists "demo/x.py", which it does not hold'],
+    ['a file that is not there', `demo/x.py,,\n${good}`, 'lists "demo/x.py", which it does not contain'],
     [
       'another hash',
       good.replace('demo/__init__.py,,', wrong),
-      'tells another hash or size of "demo/__init__.py"',
+      'has another hash or size for "demo/__init__.py"',
     ],
     [
       'another size',
       good.replace('demo/__init__.py,,', 'demo/__init__.py,,3'),
-      'tells another hash or size of',
+      'has another hash or size for',
     ],
   ])('%s', async (_kind, record, warning) => {
     await using job = await startJob(bucket);
@@ -282,7 +282,7 @@ describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a w
       code: 0,
       warnings: [
         expect.stringContaining(
-          'holds "demo/__init__.py" in bzip2 or LZMA, which were not unpacked and so not checked: pip takes it, uv does not.',
+          'holds "demo/__init__.py" in bzip2 or LZMA, which were not unpacked and so not checked: pip accepts it, uv does not.',
         ),
       ],
     });
@@ -306,7 +306,7 @@ describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a w
     expect({ code, warnings }).toEqual({
       code: 0,
       warnings: [
-        expect.stringMatching(/zip64 field of the wrong length .* pip takes it, uv and PyPI do not/),
+        expect.stringMatching(/zip64 field of the wrong length .* pip accepts it, uv and PyPI do not/),
       ],
     });
   });

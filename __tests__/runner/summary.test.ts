@@ -162,7 +162,7 @@ describe('several wheels', () => {
     ]);
     expect(summary).toContain('| Stored by |');
     expect(summary).toContain('[run 8, attempt 1]');
-    expect(summary).toContain('an unknown run (the old flat layout notes none) |');
+    expect(summary).toContain('an unknown run (the old flat layout records none) |');
   });
 });
 

@@ -3,7 +3,7 @@ import { WheelStoreError } from '../../src/errors.ts';
 import { converge, type Next } from '../../src/slots/converge.ts';
 
 const error = new WheelStoreError({
-  title: 'Index page contended',
+  title: 'Index page conflict',
   reason: 'Others write.',
   remedy: 'Wait.',
 });

@@ -82,7 +82,7 @@ describe('a wheel is read', () => {
     for (const [kind, path] of Object.entries(paths)) {
       if (kind === 'bzip2' || kind === 'lzma') {
         await expect(inspect(path)).rejects.toMatchObject({
-          title: 'Wheel not readable',
+          title: 'Wheel unreadable',
           reason: expect.stringMatching(/"foo-1\.0\.dist-info\/METADATA" in (bzip2|LZMA), so what/),
           remedy: expect.stringContaining('deflate'),
         });
@@ -169,7 +169,7 @@ describe('what is no wheel is refused, and says what it is', () => {
     expect(await refusal(await file('version https://git-lfs.github.com/spec/v1\noid x'))).toContain(
       'Git LFS',
     );
-    expect(await refusal(await file('\x89PNG\r\n'))).toBe(`"${W}" is no zip archive, as a wheel is.`);
+    expect(await refusal(await file('\x89PNG\r\n'))).toBe(`"${W}" is not a zip archive, as a wheel must be.`);
     expect(await refusal(await file(whole.subarray(0, whole.length / 2)))).toContain(
       'is cut off: it ends after',
     );
@@ -184,22 +184,22 @@ describe('what is no wheel is refused, and says what it is', () => {
     const [init, ...rest] = wheelEntries() as [RawEntry, ...RawEntry[]];
     const wrong = async (more: Partial<RawEntry>) => refusal(await rawWheel([{ ...init, ...more }, ...rest]));
     expect(await wrong({ local: { name: 'foo/__init__.pz' } })).toContain('another one in its place');
-    expect(await wrong({ local: { crc: 1 } })).toContain('tells two sizes or checksums');
-    expect(await wrong({ local: { compressedSize: 5 } })).toContain('tells two sizes or checksums');
+    expect(await wrong({ local: { crc: 1 } })).toContain('has two sizes or checksums');
+    expect(await wrong({ local: { compressedSize: 5 } })).toContain('has two sizes or checksums');
     expect(await wrong({ offset: 7 })).toContain('is damaged at its entry "foo/__init__.py"');
     expect(await wrong({ offset: 0x7fffffff })).toContain('is damaged at its entry "foo/__init__.py"');
     expect(await wrong({ size: 7 })).toContain('with two sizes');
     expect(await wrong({ flags: 1 })).toContain('has an encrypted entry');
     expect(await wrong({ method: 99 })).toContain('cannot decompress (method 99');
     expect(await wrong({ name: 'foo/\u0000', local: { name: 'foo/\u0000' } })).toContain(
-      'leads out of its folder',
+      'leaves its folder',
     );
   });
 
   test('two entries in one place, which is how a zip bomb is built', async () => {
     const [init, ...rest] = wheelEntries() as [RawEntry, ...RawEntry[]];
     const path = await rawWheel([init, { ...init, offset: 0 }, ...rest]);
-    expect(await refusal(path)).toContain('does not lie where it should');
+    expect(await refusal(path)).toContain('is not where it should be');
   });
 
   test('METADATA that decompresses to more than it says, or to more than is read', async () => {

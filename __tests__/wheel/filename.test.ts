@@ -55,15 +55,15 @@ describe('a filename of a wheel', () => {
 
 describe('a name that is none is refused, and told what is wrong with it and what would be right', () => {
   test.each([
-    ['foo-latest-py3-none-any.whl', '"latest" is no version (PEP 440)', 'A version is like 1.0'],
+    ['foo-latest-py3-none-any.whl', '"latest" is not a version (PEP 440)', 'A version is like 1.0'],
     ['foo-1.0.whl', 'it has 2 parts between dashes instead of 5 or 6', 'The form is {project}-{version}'],
     [
       'foo-1.0-abc-py3-none-any.whl',
       '"abc", is the build tag, and that does not start with a digit',
       'digit',
     ],
-    ['foo__bar-1.0-py3-none-any.whl', '"foo__bar" is no escaped project name', 'as one _'],
-    ['foo-1.0_1-py3-none-any.whl', '"1.0_1" is no version', 'A version is like 1.0'],
+    ['foo__bar-1.0-py3-none-any.whl', '"foo__bar" is not an escaped project name', 'as one _'],
+    ['foo-1.0_1-py3-none-any.whl', '"1.0_1" is not a version', 'A version is like 1.0'],
     ['foo-1.0%2Bcu121-py3-none-any.whl', 'percent-encoded', '"foo-1.0+cu121-py3-none-any.whl"'],
     ['foo-1.0-py3-none-any (1).whl', 'a browser numbered it', 'Rename it to "foo-1.0-py3-none-any.whl"'],
     ['foo-1.0-py3-none-any.WHL', 'its suffix is not in lower case', 'end in .whl'],
@@ -74,9 +74,17 @@ describe('a name that is none is refused, and told what is wrong with it and wha
     ],
     ['foo-1.0-py3-none-any.whl ', 'it ends in white space', 'end in .whl'],
     ['foo-1.0.tar.gz', 'it does not end in .whl', 'The form is {project}-{version}'],
-    ['foo-1.0-py3-none-any+x.whl', '"any+x" is no part of a compatibility tag', 'letters, digits, _ and .'],
-    ['foo-1.0-py3..py2-none-any.whl', '"" is no part of a compatibility tag', 'letters, digits, _ and .'],
-    ['foo-1.0-3.12-none-any.whl', '"3" is no Python tag', 'begins with a letter'],
+    [
+      'foo-1.0-py3-none-any+x.whl',
+      '"any+x" is not a valid part of a compatibility tag',
+      'letters, digits, _ and .',
+    ],
+    [
+      'foo-1.0-py3..py2-none-any.whl',
+      '"" is not a valid part of a compatibility tag',
+      'letters, digits, _ and .',
+    ],
+    ['foo-1.0-3.12-none-any.whl', '"3" is not a Python tag', 'begins with a letter'],
     ['foo-1.0-1\\..\\x-py3-none-any.whl', 'it holds "\\\\"', 'only letters'],
   ])('%s', (filename, fault, remedy) => {
     const error = refusal(filename);
@@ -192,7 +200,7 @@ describe('case 50: a name is safe in a command', () => {
     const set = (count: number) => Array.from({ length: count }, (_, index) => `a${index}`).join('.');
     expect(readWheelFilename(`d-1-${set(10)}-${set(10)}-${set(10)}.whl`)?.tags).toHaveLength(1_000);
     expect(wheelNameFault(`d-1-${set(10)}-${set(10)}-${set(11)}.whl`)).toBe(
-      'it stands for more than 1000 tags',
+      'it expands to more than 1000 tags',
     );
   });
 });

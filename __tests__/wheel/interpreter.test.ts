@@ -84,7 +84,7 @@ if (!IS_WINDOWS) {
     expect(error.reason).toMatch(
       /PYTHONHOME = '\/no\/such\/home'; Fatal Python error: .*No module named 'encodings'/,
     );
-    expect(error.remedy).toBe('Take PYTHONHOME out of the env of this step.');
+    expect(error.remedy).toBe('Remove PYTHONHOME from the env of this step.');
   });
 }
 
@@ -203,7 +203,7 @@ describe('an interpreter', () => {
   });
 
   test('that is another program is refused', async () => {
-    expect((await refusal(process.execPath)).reason).toMatch(/does not run|does not answer as Python does/);
+    expect((await refusal(process.execPath)).reason).toMatch(/does not run|does not respond as Python does/);
     expect((await refusal(folder)).reason).toMatch(/does not run|There is no/);
   });
 
@@ -215,6 +215,6 @@ describe('an interpreter', () => {
     expect(error.reason).toMatch(/does not run \(::error::no.*encodings\)\.$/);
     expect(error.message).not.toMatch(/\p{Cc}/u);
     const odd = await environmentThat('os.write(1, b"{}"); os._exit(0)');
-    expect((await refusal(odd)).reason).toContain('does not answer as Python does');
+    expect((await refusal(odd)).reason).toContain('does not respond as Python does');
   });
 });

@@ -8,9 +8,9 @@ import { type Answer, describeQuery, lookUpUntil } from '../slots/lookup.ts';
 /** GitHub shows ten annotations of a kind for a step. */
 const MAX_WARNINGS = 10;
 
-/** An answer, and what of it is lacking, as the end of a sentence. */
+/** An answer, and what is not stored, as the end of a sentence. */
 export interface Reply extends Answer {
-  readonly lacking: string;
+  readonly notStored: string;
 }
 
 /**
@@ -29,7 +29,7 @@ export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSig
   showWarnings(answer);
   const waited =
     inputs.wait === 0 ? '' : `, after ${Math.round(process.uptime() - started)} seconds of waiting`;
-  return { ...answer, lacking: `${lackingIn(answer, inputs)}${waited}` };
+  return { ...answer, notStored: `${describeMissing(answer, inputs)}${waited}` };
 }
 
 /** Shows what a look-up has to say besides its answer. */
@@ -43,11 +43,11 @@ export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
 async function interpreterOf(python: string) {
   const { askInterpreter } = await import('../wheel/interpreter.ts');
   const interpreter = await askInterpreter(python);
-  say(`Choosing for ${interpreter.executable}, Python ${interpreter.version}.`);
+  say(`Selecting the wheel for ${interpreter.executable}, Python ${interpreter.version}.`);
   return interpreter;
 }
 
-function lackingIn({ missing, unfit, wheels }: Answer, inputs: LookUpInputs): string {
+function describeMissing({ missing, unfit, wheels }: Answer, inputs: LookUpInputs): string {
   if (unfit.length > 0 && missing.length === 0) {
     return `a wheel that ${inputs.forPython} can install; there are ${unfit.join(', ')}`;
   }

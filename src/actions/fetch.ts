@@ -58,16 +58,16 @@ async function cacheOf({ cache }: FetchInputs): Promise<ActionsCache | undefined
   return openCache(cache);
 }
 
-function refuseOrGoOn(inputs: FetchInputs, { lacking }: Reply): void {
+function refuseOrGoOn(inputs: FetchInputs, { notStored }: Reply): void {
   if (inputs.onMissing === 'ignore') {
-    say(`Not stored: ${lacking}. Going on without it (on-missing: ignore).`);
+    say(`Not stored: ${notStored}. Continuing without it (on-missing: ignore).`);
     return;
   }
   throw new WheelStoreError({
     title: 'Wheel not stored',
-    reason: `Not stored: ${lacking}.`,
+    reason: `Not stored: ${notStored}.`,
     remedy:
-      'Check that the job that stores it comes first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
+      'Check that the job that stores it runs first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
   });
 }
 
@@ -76,13 +76,13 @@ function noteUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
   if (sha256 !== undefined || run !== undefined) return;
   note(
     `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
-    'SHA-256 not known',
+    'Unknown SHA-256',
   );
 }
 
 function outcome({ wheel: { sha256, size }, path, how }: SavedWheel): string {
   if (how === 'was-there') {
-    return `${path} was there already, with the SHA-256 of the stored wheel; nothing was downloaded.`;
+    return `${path} is already there, with the SHA-256 of the stored wheel; nothing was downloaded.`;
   }
   const source = how === 'from-cache' ? ' from the Actions cache' : '';
   return `Fetched ${path}${source}: ${readableSize(size)}${sha256 === undefined ? '' : `, SHA-256 ${sha256} verified`}.`;
@@ -106,6 +106,6 @@ async function setOutputsAndSummary(
     inputs,
     wheels,
     index,
-    ...(isComplete(found) ? {} : { reason: `Not stored: ${found.lacking}.` }),
+    ...(isComplete(found) ? {} : { reason: `Not stored: ${found.notStored}.` }),
   });
 }

@@ -24,7 +24,7 @@ export async function find(signal: AbortSignal): Promise<void> {
   // What ends this step before its answer leaves the build to be done.
   await noteVerdicts(notesKey(inputs), verdicts(inputs, []));
   if (inputs.rebuild) {
-    say('Not looked up: rebuild is true, so the answer is to build.');
+    say('Not looked up, because rebuild is true. The build is needed.');
     return answerBuild(inputs, 'Not looked up: rebuild is true.');
   }
   const bucket = await openBucket(inputs.bucket, requestTracer());
@@ -32,7 +32,7 @@ export async function find(signal: AbortSignal): Promise<void> {
     await answer(bucket, inputs, signal);
   } catch (error) {
     if (inputs.onError !== 'build' || signal.aborted || !(error instanceof WheelStoreError)) throw error;
-    warn(`${error.message} Because of on-error: build, the answer is to build.`, error.title);
+    warn(`${error.message} The build is needed (on-error: build).`, error.title);
     await answerBuild(inputs, `The store gave no answer (on-error: build). ${error.message}`);
   } finally {
     bucket.close();
@@ -48,7 +48,7 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
     `Found ${wheels.length} wheels`,
     wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
   );
-  say(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.lacking}. The build is needed.`);
+  say(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.notStored}. The build is needed.`);
   const index = await indexUrl(bucket, inputs.place, found.hasIndex);
   setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
@@ -56,7 +56,7 @@ async function answer(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): 
   await writeSummary(
     skipBuild
       ? { heading: `${countWheels(wheels)} found, the build can be skipped`, inputs, wheels, index }
-      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.lacking}.`, inputs, wheels, index },
+      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.`, inputs, wheels, index },
   );
 }
 

@@ -78,6 +78,6 @@ function noWheel(reason: string): WheelStoreError {
   return new WheelStoreError({
     title: 'No wheel',
     reason,
-    remedy: "Check that the build ran and that 'path' is where it leaves its wheel.",
+    remedy: "Check that the build ran and that 'path' is where it writes the wheel.",
   });
 }

@@ -85,7 +85,7 @@ async function put(
   say(
     placed.how === 'put'
       ? `Stored ${where}.`
-      : `Nothing to upload: ${where} already holds these very bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
+      : `Nothing to upload: ${where} already holds the same bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
   );
   const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
   const report = await handOver(bucket, inputs, placed.wheel, false, hasIndex);
@@ -107,7 +107,7 @@ async function reuse(
   const none = describeSearch(inputs.path, search);
   say(`There is ${none}: the build was skipped. Reusing ${describeWheel(wheel, inputs)}.`);
   const report = await handOver(bucket, inputs, wheel, true, hasIndex);
-  await writeSummary({ heading: 'Build skipped, the stored wheel is handed out', ...report });
+  await writeSummary({ heading: 'Build skipped, stored wheel reused', ...report });
   await comment(bucket, inputs, signal);
 }
 
@@ -153,12 +153,12 @@ async function updateIndex(
   signal: AbortSignal,
 ): Promise<boolean> {
   if (!inputs.index) {
-    say('The index page was left as it is (index: false).');
+    say('The index page was not updated (index: false).');
     return false;
   }
   try {
     await publishIndex(bucket, inputs, wheel, signal);
-    say(`The index page shows it: ${bucket.uri(indexKey(inputs.place))}.`);
+    say(`Updated the index page: ${bucket.uri(indexKey(inputs.place))}.`);
     return true;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
@@ -173,7 +173,7 @@ async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal)
   if (inputs.comment === undefined) return;
   const { pullRequest } = inputs.comment;
   if (pullRequest === undefined) {
-    say("No comment: this run is of no pull request, and the input 'pull-request' names none.");
+    say("No comment: this run has no pull request, and the input 'pull-request' is empty.");
     return;
   }
   try {
@@ -185,7 +185,7 @@ async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal)
       error instanceof WheelStoreError
         ? [error.title, error.message]
         : [
-            'Defect in wheel-store-action',
+            'Bug in wheel-store-action',
             `${wordsOf(error)} Please report this with the lines of the debug log.`,
           ];
     stackOf(error).forEach(trace);

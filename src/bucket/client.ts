@@ -129,9 +129,9 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   return new WheelStoreError(
     {
       title: 'Store too slow',
-      reason: `${placeOf(bucket)} gave no whole answer to ${purpose.permission} for ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
+      reason: `${placeOf(bucket)} did not complete ${purpose.permission} on ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
       remedy:
-        'Run the job again; for a store that is always so slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
+        'Run the job again; if the store is always this slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
     },
     { cause },
   );
@@ -140,10 +140,10 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
 function answerTooLarge(bucket: Bucket, purpose: RequestPurpose, cause: unknown): WheelStoreError {
   return new WheelStoreError(
     {
-      title: 'Not an S3 answer',
-      reason: `${placeOf(bucket)} answered ${purpose.permission} for ${bucket.uri(purpose.key)} with more than any answer of S3 holds.`,
+      title: 'Not an S3 response',
+      reason: `${placeOf(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with more data than any S3 response has.`,
       remedy:
-        "Check that 'endpoint-url' is an S3 endpoint, and what stands between the runner and the store.",
+        "Check that 'endpoint-url' is an S3 endpoint, and any proxy or firewall between the runner and the store.",
     },
     { cause },
   );
@@ -166,7 +166,7 @@ function checkEndpoint({ name, endpoint, pathStyle }: BucketSettings, customEndp
     where === 'host' ? ', or set force-path-style: true if this is the host of the whole store' : '';
   throw new WheelStoreError({
     title: 'Bucket in the endpoint',
-    reason: `${source} names the bucket '${name}' in its ${where}, so it would be in each address twice.`,
+    reason: `${source} names the bucket '${name}' in its ${where}, so every URL would contain it twice.`,
     remedy: `Leave the bucket out of the endpoint${isHost}.`,
   });
 }

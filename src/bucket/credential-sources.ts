@@ -31,7 +31,7 @@ export function listenToSources(): { logger: NonNullable<S3ClientConfig['logger'
     if (text.includes(ASKS_CONTAINER)) notes.sources.push(CONTAINER_FAILED);
     if (text.includes(ASKS_METADATA_SERVICE)) {
       current = notes.metadataService;
-      current.push('it gave none');
+      current.push('it provided none');
     }
     const said = SAID.exec(text)?.[1];
     if (said === undefined || current === undefined || NOT_CONFIGURED.test(said)) return;

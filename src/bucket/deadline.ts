@@ -63,7 +63,7 @@ export function boundTries(client: S3Client, seconds: number): void {
 
 /** The SDK tries again after an error of this name. */
 function tooLate(milliseconds: number): Error {
-  const error = new Error(`no whole answer within ${Math.round(milliseconds / 1000)} seconds`);
+  const error = new Error(`no complete response within ${Math.round(milliseconds / 1000)} seconds`);
   return Object.assign(error, { name: 'TimeoutError' });
 }
 

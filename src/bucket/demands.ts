@@ -81,7 +81,7 @@ export function furtherNeeds(words: string, { settings }: Bucket, { permission }
 function unpaid(words: string, bucket: Bucket, purpose: RequestPurpose): Problem {
   return {
     title: 'Access denied',
-    reason: `The bucket '${bucket.settings.name}' wants the requester to pay, and the request for ${bucket.uri(purpose.key)} does not offer it; S3 says: ${words}.`,
+    reason: `The bucket '${bucket.settings.name}' is a Requester Pays bucket, and the request for ${bucket.uri(purpose.key)} does not offer to pay; S3 says: ${words}.`,
     remedy: "Set the input 'request-payer' to requester.",
   };
 }
@@ -94,7 +94,7 @@ function explainPermission(words: string, bucket: Bucket, purpose: RequestPurpos
   return {
     title: 'Access denied',
     reason: `${action}, which the input '${wish.input}' needs, was refused for ${bucket.uri(purpose.key)}; S3 says: ${words}.`,
-    remedy: `Allow ${action} on ${resourceOf(bucket, purpose)}, or leave '${wish.input}' out.`,
+    remedy: `Allow ${action} on ${resourceOf(bucket, purpose)}, or remove '${wish.input}'.`,
   };
 }
 
@@ -136,11 +136,11 @@ function explainValue(
   const value = meant?.value(bucket.settings.writing);
   return {
     title: 'Store refused the request',
-    reason: `The store did not take ${bucket.uri(purpose.key)} with ${inputs}${value === undefined ? '' : ` (${value})`}: ${words} (${code}).`,
+    reason: `The store did not accept ${bucket.uri(purpose.key)} with ${inputs}${value === undefined ? '' : ` (${value})`}: ${words} (${code}).`,
     remedy:
       meant?.input === 'acl'
-        ? "Leave 'acl' out: the bucket has ACLs disabled (S3 Object Ownership), or takes bucket-owner-full-control alone."
-        : `Give ${inputs} a value that this bucket takes, or leave it out.`,
+        ? "Remove 'acl': the bucket has ACLs disabled (S3 Object Ownership), or accepts only bucket-owner-full-control."
+        : `Give ${inputs} a value that this bucket accepts, or remove it.`,
   };
 }
 

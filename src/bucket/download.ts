@@ -187,18 +187,18 @@ function changedMeanwhile(bucket: Bucket, key: string, status: number | undefine
 
 function unwantedBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreError {
   return new WheelStoreError({
-    title: 'Wrong answer to a range',
-    reason: `The store sent more bytes of ${bucket.uri(key)} (${size} bytes) than were asked for.`,
-    remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
+    title: 'Wrong range in response',
+    reason: `The store sent more bytes of ${bucket.uri(key)} (${size} bytes) than requested.`,
+    remedy: 'This is a bug in the store, or in a proxy in front of it: report it there.',
   });
 }
 
 function otherRange(bucket: Bucket, key: string, asked: string, got: string | undefined): WheelStoreError {
   const what = got === undefined ? 'no Content-Range' : `Content-Range ${JSON.stringify(got.slice(0, 100))}`;
   return new WheelStoreError({
-    title: 'Wrong answer to a range',
-    reason: `The store answered with another range of ${bucket.uri(key)} than was asked for (${what} for ${asked}).`,
-    remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
+    title: 'Wrong range in response',
+    reason: `The store sent another range of ${bucket.uri(key)} than requested (${what} for ${asked}).`,
+    remedy: 'This is a bug in the store, or in a proxy in front of it: report it there.',
   });
 }
 
@@ -210,8 +210,8 @@ function brokenOff(
 ): WheelStoreError {
   return new WheelStoreError(
     {
-      title: 'Download broke off',
-      reason: `The download of ${bucket.uri(key)} (${size} bytes) broke off ${tries} times (${wordsOf(error)}).`,
+      title: 'Download interrupted',
+      reason: `The download of ${bucket.uri(key)} (${size} bytes) was interrupted ${tries} times (${wordsOf(error)}).`,
       remedy: 'Check the network between the runner and the store, then run the job again.',
     },
     { cause: error },

@@ -202,10 +202,10 @@ function explainSources(failure: Failure, { settings, credentialNotes }: Bucket)
   const reason = inOneSentence(isMetadataService ? sources : [...sources, ...last]);
   if (reason !== '') {
     return {
-      title: 'AWS credentials not obtained',
-      reason: `The configured source of AWS credentials for the bucket '${settings.name}' gave none: ${reason}.`,
+      title: 'AWS credentials unavailable',
+      reason: `The configured source of AWS credentials for the bucket '${settings.name}' provided none: ${reason}.`,
       remedy:
-        'Put that right: the trust policy of the role (AWS_ROLE_ARN) and the token file (AWS_WEB_IDENTITY_TOKEN_FILE), the profile (AWS_PROFILE) with its credential_process or SSO session, or the credential endpoint of the machine. Or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, as aws-actions/configure-aws-credentials does.',
+        'Check the trust policy of the role (AWS_ROLE_ARN) and the token file (AWS_WEB_IDENTITY_TOKEN_FILE), the profile (AWS_PROFILE) with its credential_process or SSO session, or the credential endpoint of the machine. Or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, as aws-actions/configure-aws-credentials does.',
     };
   }
   const also = inOneSentence(isMetadataService ? [...metadataService, ...last] : []);
@@ -220,7 +220,7 @@ function explainCredentials({ code, words }: Failure): Problem | undefined {
   if (EXPIRED.has(code)) {
     return {
       title: 'AWS credentials expired',
-      reason: `S3 says that the credentials of this job have expired (${code}).`,
+      reason: `The AWS credentials of this job have expired (${code}).`,
       remedy:
         'Raise role-duration-seconds of aws-actions/configure-aws-credentials (and the role’s own maximum), or run that step again right before this one.',
     };
@@ -235,9 +235,10 @@ function explainCredentials({ code, words }: Failure): Problem | undefined {
   }
   if (code === 'RequestTimeTooSkewed') {
     return {
-      title: 'Clock is wrong',
+      title: 'Clock out of sync',
       reason: `The store refused the request because the clock of this machine differs too much from its own (${code}).`,
-      remedy: 'Set the clock of the runner (for instance with chrony or timedatectl) and run the job again.',
+      remedy:
+        'Synchronize the clock of the runner (for example with chrony or timedatectl), then run the job again.',
     };
   }
   return undefined;
@@ -248,7 +249,7 @@ function explainConnection(failure: Failure, bucket: Bucket): Problem | undefine
   if (UNTRUSTED_CERTIFICATE.has(code)) {
     return {
       title: 'TLS certificate not trusted',
-      reason: `The certificate of ${placeOf(bucket)} is not trusted here (${code}).`,
+      reason: `The certificate of ${placeOf(bucket)} is not trusted (${code}).`,
       remedy:
         'If a private authority signed it, set NODE_EXTRA_CA_CERTS to the path of its PEM file in the env of the job or step.',
     };
@@ -257,7 +258,7 @@ function explainConnection(failure: Failure, bucket: Bucket): Problem | undefine
     const isPlain = bucket.customEndpoint?.startsWith('http:') === true;
     const mayBeTls = isPlain && code === 'ECONNRESET' ? ' If the port speaks TLS, write https://.' : '';
     return {
-      title: 'Store not reached',
+      title: 'Store unreachable',
       reason: `${placeOf(bucket)} could not be reached in ${tries(attempts)} (${code}${words === '' ? '' : `: ${words}`}).`,
       remedy: `Check endpoint-url, region, the network of the runner and its HTTPS_PROXY and NO_PROXY settings.${mayBeTls}`,
     };
@@ -276,8 +277,8 @@ function explainLimit(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
   const isFull = QUOTA.test(code) || status === 507 || /\b(quota|cap) (is )?exceeded/i.test(words);
   if (!isFull) return undefined;
   return {
-    title: 'Store is full',
-    reason: `${placeOf(bucket)} keeps no more for the bucket '${bucket.settings.name}' (${said.join(', ')}), so ${bucket.uri(purpose.key)} was not stored.`,
+    title: 'Store full',
+    reason: `${placeOf(bucket)} has no space left for the bucket '${bucket.settings.name}' (${said.join(', ')}), so ${bucket.uri(purpose.key)} was not stored.`,
     remedy:
       'Raise the quota of the bucket or account, or free space, for instance with a life-cycle rule that deletes old wheels; permissions are not the cause.',
   };
@@ -330,12 +331,12 @@ function explainOther(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
     return {
       title: 'Store is failing',
       reason: `${placeOf(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (${said}${id}).`,
-      remedy: 'Run the job again in a few minutes; if it goes on, look at the health page of the store.',
+      remedy: 'Run the job again in a few minutes; if it persists, check the status page of the store.',
     };
   }
   return {
     title: 'Store refused the request',
-    reason: `${placeOf(bucket)} did not do ${purpose.permission} for ${bucket.uri(purpose.key)} (${said}${id}).`,
-    remedy: "Check that 'endpoint-url' is an S3 endpoint and that the bucket takes such requests.",
+    reason: `${placeOf(bucket)} rejected ${purpose.permission} on ${bucket.uri(purpose.key)} (${said}${id}).`,
+    remedy: "Check that 'endpoint-url' is an S3 endpoint and that the bucket accepts such requests.",
   };
 }

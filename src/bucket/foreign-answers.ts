@@ -16,17 +16,17 @@ export function explainProxy(failure: Failure, bucket: Bucket): Problem | undefi
   if (answered === 407) {
     return {
       title: 'Proxy refused',
-      reason: `The proxy${proxy} asks for other credentials before it passes requests on to ${placeOf(bucket)} (HTTP 407).`,
+      reason: `The proxy${proxy} requires other credentials for requests to ${placeOf(bucket)} (HTTP 407).`,
       remedy:
-        'Check the user name and password in HTTPS_PROXY (HTTP_PROXY for an http endpoint), percent-encoded, or name the store in NO_PROXY.',
+        'Check the user name and password in HTTPS_PROXY (HTTP_PROXY for an http endpoint), percent-encoded, or add the store to NO_PROXY.',
     };
   }
   const how = Number.isNaN(answered) ? words : `HTTP ${answered}`;
   return {
     title: 'Proxy refused',
-    reason: `The proxy${proxy} made no connection to ${placeOf(bucket)} (${how}).`,
+    reason: `The proxy${proxy} refused to connect to ${placeOf(bucket)} (${how}).`,
     remedy:
-      'Let the proxy pass this host and port, check HTTPS_PROXY and HTTP_PROXY, or name the store in NO_PROXY.',
+      'Allow this host and port in the proxy, check HTTPS_PROXY and HTTP_PROXY, or add the store to NO_PROXY.',
   };
 }
 
@@ -54,18 +54,18 @@ export function explainForeignAnswer(
       title: 'Store is failing',
       reason: `${placeOf(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (HTTP ${status}, ${said}).`,
       remedy:
-        'That is an answer of what stands before the store, such as a load balancer or a proxy: look at its log, or run the job again in a few minutes.',
+        'The response came from something in front of the store, such as a load balancer or a proxy: check its log, or run the job again in a few minutes.',
     };
   }
   if (status >= 300 && status < 400) return redirected(bucket, purpose, status, answer.location);
   if (/plain HTTP request was sent to HTTPS|HTTP request to an HTTPS server/i.test(answer.text)) {
-    return otherScheme(bucket, `it says that it speaks HTTPS, with HTTP ${status}`);
+    return otherScheme(bucket, `it responded with HTTP ${status} that it expects HTTPS`);
   }
   return {
-    title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} answered ${purpose.permission} for ${bucket.uri(purpose.key)} with HTTP ${status} and ${said}, which is not an answer of S3.`,
+    title: 'Not an S3 response',
+    reason: `${placeOf(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with HTTP ${status} and ${said}, which is not an S3 response.`,
     remedy:
-      "Check that 'endpoint-url' is the S3 address of the store, not its console's, and that no firewall, proxy or sign-in page answers for it; S3 permissions are not the cause.",
+      "Check that 'endpoint-url' is the S3 address of the store, not its console's, and that no firewall, proxy or sign-in page answers instead; S3 permissions are not the cause.",
   };
 }
 
@@ -73,11 +73,11 @@ function redirected(bucket: Bucket, purpose: RequestPurpose, status: number, loc
   const to = location === '' ? '' : ` to ${location}`;
   const isSecure = bucket.customEndpoint?.startsWith('http:') === true && location.startsWith('https:');
   return {
-    title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} redirected ${purpose.permission} for ${bucket.uri(purpose.key)}${to} (HTTP ${status}), as S3 does not.`,
+    title: 'Not an S3 response',
+    reason: `${placeOf(bucket)} redirected ${purpose.permission} on ${bucket.uri(purpose.key)}${to} (HTTP ${status}), which S3 does not do.`,
     remedy: isSecure
       ? "Write 'endpoint-url' with https://."
-      : "Check that 'endpoint-url' is the S3 address of the store, and that no sign-in page of a proxy answers for it.",
+      : "Check that 'endpoint-url' is the S3 address of the store, and that no sign-in page of a proxy answers instead.",
   };
 }
 
@@ -86,8 +86,8 @@ export function tooLarge(bucket: Bucket, purpose: RequestPurpose, said: string):
   const mib = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
   return {
     title: 'Request too large',
-    reason: `${placeOf(bucket)} takes no request as large as that for ${bucket.uri(purpose.key)} (${said}).`,
-    remedy: `Let the proxy or load balancer before the store take bodies of ${mib(SINGLE_PUT_BYTES)} (such as client_max_body_size of nginx): a wheel of up to ${mib(SINGLE_PUT_BYTES)} goes up in one request, a larger one in parts of ${mib(PART_BYTES)} or more.`,
+    reason: `${placeOf(bucket)} does not accept a request as large as the one for ${bucket.uri(purpose.key)} (${said}).`,
+    remedy: `In the proxy or load balancer in front of the store, allow bodies of ${mib(SINGLE_PUT_BYTES)} (such as client_max_body_size of nginx): a wheel of up to ${mib(SINGLE_PUT_BYTES)} goes up in one request, a larger one in parts of ${mib(PART_BYTES)} or more.`,
   };
 }
 
@@ -97,7 +97,7 @@ const NOT_HTTP = /^HPE_/;
 
 /** `https://` to a port that speaks plain HTTP, and the reverse. */
 export function explainScheme({ code, words }: Failure, bucket: Bucket): Problem | undefined {
-  if (PLAIN_BEHIND_TLS.test(code)) return otherScheme(bucket, `no TLS was spoken there (${code})`);
+  if (PLAIN_BEHIND_TLS.test(code)) return otherScheme(bucket, `it does not use TLS (${code})`);
   if (NOT_HTTP.test(code)) return otherScheme(bucket, `what came back is not HTTP (${code}: ${words})`);
   return undefined;
 }
@@ -105,10 +105,10 @@ export function explainScheme({ code, words }: Failure, bucket: Bucket): Problem
 function otherScheme(bucket: Bucket, what: string): Problem {
   const isPlain = bucket.customEndpoint?.startsWith('http:') === true;
   return {
-    title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} did not speak ${isPlain ? 'HTTP' : 'HTTPS'}: ${what}.`,
+    title: 'Not an S3 response',
+    reason: `${placeOf(bucket)} did not respond with ${isPlain ? 'HTTP' : 'HTTPS'}: ${what}.`,
     remedy: isPlain
       ? "Check the port; if it speaks TLS, write 'endpoint-url' with https://."
-      : "Check the port; if it speaks plain HTTP, write 'endpoint-url' with http://. A proxy that is spoken to in plain HTTP is written http:// in HTTPS_PROXY, too.",
+      : "Check the port; if it speaks plain HTTP, write 'endpoint-url' with http://. If a proxy itself uses plain HTTP, write it with http:// in HTTPS_PROXY, too.",
   };
 }

@@ -146,26 +146,25 @@ function decodeListedKey(key: string): string {
 
 function noListing(bucket: Bucket): WheelStoreError {
   return new WheelStoreError({
-    title: 'Not an S3 answer',
-    reason: `${placeOf(bucket)} answered a listing of '${bucket.settings.name}' with something that is none.`,
-    remedy:
-      "Check that 'endpoint-url' is an S3 endpoint, and that no proxy or sign-in page answers in its stead.",
+    title: 'Not an S3 response',
+    reason: `${placeOf(bucket)} did not respond to a listing of '${bucket.settings.name}' as S3 does.`,
+    remedy: "Check that 'endpoint-url' is an S3 endpoint, and that no proxy or sign-in page answers instead.",
   });
 }
 
 function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Endless listing',
-    reason: `The store says that the listing of ${bucket.uri(prefix)} goes on, but not where to, or without end.`,
-    remedy: 'This is a fault of the store (or of a proxy before it): report it there.',
+    reason: `The listing of ${bucket.uri(prefix)} does not end, or the store does not say where it continues.`,
+    remedy: 'This is a bug in the store, or in a proxy in front of it: report it there.',
   });
 }
 
 function crowdedListing(bucket: Bucket, prefix: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Too many wheels',
-    reason: `${bucket.uri(prefix)} holds more than ${MAX_KEPT} wheels, where a commit has as many as its matrix has jobs.`,
-    remedy: 'Find out what writes there and delete what is too much, or use another prefix.',
+    reason: `${bucket.uri(prefix)} holds more than ${MAX_KEPT} wheels; a commit has as many as its matrix has jobs.`,
+    remedy: 'Find out what writes there and delete the surplus, or use another prefix.',
   });
 }
 

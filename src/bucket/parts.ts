@@ -16,12 +16,12 @@ export const PART_BYTES = 8 * MIB;
 /** Up to this size a file goes up in one request. */
 export const SINGLE_PUT_BYTES = 16 * MIB;
 /** S3 user guide, "Amazon S3 multipart upload limits". */
-const MOST_PARTS = 10_000;
-const AT_ONCE = 6;
+const MAX_PARTS = 10_000;
+const CONCURRENCY = 6;
 
 /** Cuts `size` bytes into parts: 8 MiB each, larger where S3's limit of 10,000 parts asks for it. */
 export function partsOf(size: number): Part[] {
-  const partSize = Math.max(PART_BYTES, Math.ceil(size / MOST_PARTS / MIB) * MIB);
+  const partSize = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS / MIB) * MIB);
   const parts: Part[] = [];
   for (let offset = 0; offset < size; offset += partSize) {
     parts.push({ number: parts.length + 1, offset, size: Math.min(partSize, size - offset) });
@@ -56,7 +56,7 @@ export async function inParallel<Result>(
       results[part.number - 1] = await worker(part, either);
     }
   };
-  const workers = Array.from({ length: Math.min(AT_ONCE, parts.length) }, () =>
+  const workers = Array.from({ length: Math.min(CONCURRENCY, parts.length) }, () =>
     work().catch((error: unknown) => {
       failure.abort(error);
       throw error;

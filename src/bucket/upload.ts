@@ -175,7 +175,7 @@ async function abandon(
   } catch (error) {
     if (statusOf(error) === 404) return;
     upload.warn(
-      `The parts that were uploaded for ${upload.key} could not be removed; a life-cycle rule with AbortIncompleteMultipartUpload does it. ${(error as Error).message}`,
+      `The parts that were uploaded for ${upload.key} could not be removed; a life-cycle rule with AbortIncompleteMultipartUpload removes them. ${(error as Error).message}`,
       'Parts left in the store',
     );
   }

@@ -21,7 +21,7 @@ export interface ActionsCache extends WheelCache {
 }
 
 /** GitHub takes no larger entry (`@actions/cache`, cache.ts), and keeps no more for a repository by default. */
-const MOST_BYTES = 10 * 1024 ** 3;
+const MAX_BYTES = 10 * 1024 ** 3;
 /** What an archive takes besides its file: headers, and frames of what does not shrink any further. */
 const ARCHIVE_OVERHEAD = 1024 * 1024;
 
@@ -32,14 +32,14 @@ export function openCache(settings: CacheSettings): ActionsCache {
   const refused = new Set<string>();
   let isUsable = true;
   /** After one fault nothing more is asked in this step: each further one would cost the job a minute. */
-  const heed = ({ outcome }: Answer) => {
+  const noteOutcome = ({ outcome }: Answer) => {
     if (outcome === 'fault' || outcome === 'unavailable') isUsable = false;
   };
   const refuse = (wheel: HashedWheel, reason: string) => {
     refused.add(wheel.sha256);
     warn(
-      `What the Actions cache keeps as ${cacheKey(wheel)} is not ${wheel.name.filename} (${reason}). It was thrown away, and the wheel comes from the bucket. Delete the entry (gh cache delete ${cacheKey(wheel)}), so that the next job keeps a good one.`,
-      'Not the wheel that was kept',
+      `The Actions cache entry ${cacheKey(wheel)} is not ${wheel.name.filename} (${reason}). It was discarded, and the wheel is downloaded from the bucket. Delete the entry (gh cache delete ${cacheKey(wheel)}), so that the next job can save a good one.`,
+      'Cached wheel does not match',
     );
   };
   return {
@@ -47,7 +47,7 @@ export function openCache(settings: CacheSettings): ActionsCache {
       if (!isUsable) return false;
       const answer = await inFolder(settings, (folder) => restore(settings, wheel, folder, path, signal));
       signal.throwIfAborted();
-      heed(answer);
+      noteOutcome(answer);
       if (answer.outcome === 'broken-entry') refuse(wheel, answer.reason);
       else tellRestored(wheel, answer);
       return answer.outcome === 'done';
@@ -58,7 +58,7 @@ export function openCache(settings: CacheSettings): ActionsCache {
         if (!isUsable || signal.aborted) return;
         const answer = await inFolder(settings, (folder) => keep(settings, one, folder, signal));
         if (signal.aborted) return;
-        heed(answer);
+        noteOutcome(answer);
         tellKept(one.wheel, answer);
       }
     },
@@ -106,8 +106,8 @@ async function restore(
   path: string,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const lacking = await lackOfRoom(folder, 2 * wheel.size + ARCHIVE_OVERHEAD);
-  if (lacking !== undefined) return lacking;
+  const shortage = await shortageOf(folder, 2 * wheel.size + ARCHIVE_OVERHEAD);
+  if (shortage !== undefined) return shortage;
   const request = { operation: 'restore', key: cacheKey(wheel), folder, size: wheel.size } as const;
   const answer = await runCacheProcess(settings, request, signal);
   if (answer.outcome !== 'done') return answer;
@@ -126,21 +126,21 @@ async function keep(
   folder: string,
   signal: AbortSignal,
 ): Promise<Answer> {
-  if (wheel.size > MOST_BYTES) return { outcome: 'declined', reason: 'GitHub keeps nothing above 10 GiB' };
-  const lacking = await lackOfRoom(folder, wheel.size + ARCHIVE_OVERHEAD);
-  if (lacking !== undefined) return lacking;
+  if (wheel.size > MAX_BYTES) return { outcome: 'declined', reason: 'GitHub caches nothing above 10 GiB' };
+  const shortage = await shortageOf(folder, wheel.size + ARCHIVE_OVERHEAD);
+  if (shortage !== undefined) return shortage;
   const file = join(folder, KEPT_FILE);
   await link(path, file).catch(() => symlink(path, file));
   const request = { operation: 'save', key: cacheKey(wheel), folder, size: wheel.size } as const;
   return runCacheProcess(settings, request, signal);
 }
 
-async function lackOfRoom(folder: string, bytes: number): Promise<Answer | undefined> {
+async function shortageOf(folder: string, bytes: number): Promise<Answer | undefined> {
   const free = await tooFewFreeBytes(folder, bytes);
   if (free === undefined) return undefined;
   return {
     outcome: 'declined',
-    reason: `it would take ${bytes} bytes, and ${folder} has ${free} bytes free`,
+    reason: `it would need ${bytes} bytes, and ${folder} has ${free} bytes free`,
   };
 }
 
@@ -162,14 +162,14 @@ async function move(from: string, to: string): Promise<void> {
 function tellRestored(wheel: HashedWheel, { outcome, reason }: Answer): void {
   const { filename } = wheel.name;
   if (outcome === 'none') {
-    say(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). It comes from the bucket.`);
+    say(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). Downloading it from the bucket.`);
   } else if (outcome === 'declined') {
-    say(`The Actions cache is not used for ${filename}: ${reason}. It comes from the bucket.`);
+    say(`The Actions cache is not used for ${filename}: ${reason}. Downloading it from the bucket.`);
   } else if (outcome === 'unavailable') {
-    say(`There is no Actions cache for this step: ${reason}. Everything comes from the bucket.`);
+    say(`There is no Actions cache for this step: ${reason}. Everything is downloaded from the bucket.`);
   } else if (outcome === 'fault') {
     warn(
-      `The Actions cache failed: ${reason}. It is not asked again in this step; everything comes from the bucket.`,
+      `The Actions cache failed: ${reason}. It is not used again in this step; everything is downloaded from the bucket.`,
       CACHE_FAILED,
     );
   }
@@ -177,8 +177,8 @@ function tellRestored(wheel: HashedWheel, { outcome, reason }: Answer): void {
 
 function tellKept(wheel: HashedWheel, { outcome, reason }: Answer): void {
   const { filename } = wheel.name;
-  if (outcome === 'done') say(`Kept ${filename} in the Actions cache as ${cacheKey(wheel)}.`);
+  if (outcome === 'done') say(`Saved ${filename} to the Actions cache as ${cacheKey(wheel)}.`);
   else if (outcome === 'fault')
-    warn(`${filename} could not be kept in the Actions cache: ${reason}.`, CACHE_FAILED);
-  else say(`${filename} is not kept in the Actions cache: ${reason}.`);
+    warn(`${filename} could not be saved to the Actions cache: ${reason}.`, CACHE_FAILED);
+  else say(`${filename} was not saved to the Actions cache: ${reason}.`);
 }

@@ -36,12 +36,12 @@ export function patienceUntil(signal: AbortSignal): Patience {
 }
 
 /** Tries per request, the first included. */
-const MOST_TRIES = 4;
+const MAX_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 const PAUSE_AT_LIMIT_MS = 60_000;
 /** How long a connection may stay silent. */
 const SILENCE_TIMEOUT_MS = 20_000;
-const MOST_REDIRECTS = 3;
+const MAX_REDIRECTS = 3;
 /** A page of 100 comments of 65,536 characters, each of them escaped in JSON, stays below. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Said with every request, so that answers keep their form when GitHub's next version comes. */
@@ -83,9 +83,9 @@ function checked<Answer extends { readonly status: number; readonly data: unknow
 ): Answer {
   if (answer.status === 204 || typeof answer.data === 'object') return answer;
   throw new WheelStoreError({
-    title: 'Not a GitHub answer',
-    reason: `What answers at ${URL.parse(apiUrl)?.host} is not GitHub's API, but perhaps a sign-in page.`,
-    remedy: 'Check GITHUB_API_URL and what stands between the runner and GitHub.',
+    title: 'Not a GitHub response',
+    reason: `${URL.parse(apiUrl)?.host} did not respond as GitHub's API does. It may be a sign-in page.`,
+    remedy: 'Check GITHUB_API_URL, and any proxy or firewall between the runner and GitHub.',
   });
 }
 
@@ -98,7 +98,7 @@ function checked<Answer extends { readonly status: number; readonly data: unknow
 export async function pauseAfter(error: unknown, tried: number, patience: Patience): Promise<void> {
   patience.signal.throwIfAborted();
   const pause = isHttpError(error) ? pauseFor(refusalIn(error), tried, Date.now()) : undefined;
-  if (pause === undefined || tried >= MOST_TRIES || pause > patience.leftMs) throw error;
+  if (pause === undefined || tried >= MAX_TRIES || pause > patience.leftMs) throw error;
   // Whoever was sent away at the same moment shall not come back at the same moment.
   const jittered = Math.min(Math.round(pause * (1 + Math.random() / 4)), patience.leftMs);
   patience.leftMs -= jittered;
@@ -196,7 +196,7 @@ function fetchThrough({ proxies, requestTimeout }: GitHubAccess): typeof fetch {
       const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
       const body = await readBody(answer);
       const next = redirectOf(answer, url);
-      if (next === undefined || redirects === MOST_REDIRECTS) return responseOf(answer, body);
+      if (next === undefined || redirects === MAX_REDIRECTS) return responseOf(answer, body);
       url = next;
     }
   };

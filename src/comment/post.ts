@@ -135,9 +135,9 @@ async function bringUpToDate(
 
 function contended(): WheelStoreError {
   return new WheelStoreError({
-    title: 'Comment contended',
+    title: 'Comment conflict',
     reason: `The comment was changed by others in each of ${MAX_ROUNDS} rounds.`,
-    remedy: 'The next store of this commit updates it; or find out what else edits that comment.',
+    remedy: 'The next store step of this commit updates it. If not, find out what else edits the comment.',
   });
 }
 
@@ -283,14 +283,16 @@ async function write({ github, at }: Thread, decision: Write, own: OwnWrites): P
 function sayOutcome(decision: Exclude<Decision, Write>, { at }: Thread, stamp: Stamp, written: string): void {
   const which = `pull request #${at.issue_number}`;
   if (decision.kind === 'done') {
-    say(written === '' ? `The comment on ${which} shows this already.` : `Commented on ${which}: ${written}`);
+    say(
+      written === '' ? `The comment on ${which} is already up to date.` : `Commented on ${which}: ${written}`,
+    );
     return;
   }
   const { shown } = decision;
   say(
     !isOlder(stamp, shown)
-      ? `The comment on ${which} was left as it is: this run has already written commit ${shown.commit} there, and ${stamp.commit} is another. Give all jobs of a workflow the same 'commit'.`
-      : `The comment on ${which} was left as it is: it shows commit ${shown.commit} of run ${shown.run}, attempt ${shown.attempt}, which is newer than run ${stamp.run}, attempt ${stamp.attempt}.`,
+      ? `The comment on ${which} was not changed: this run has already written commit ${shown.commit} there, and ${stamp.commit} is another. Give all jobs of a workflow the same 'commit'.`
+      : `The comment on ${which} was not changed: it shows commit ${shown.commit} of run ${shown.run}, attempt ${shown.attempt}, which is newer than run ${stamp.run}, attempt ${stamp.attempt}.`,
   );
 }
 
@@ -298,8 +300,8 @@ function checkAccess({ token, apiUrl }: CommentInputs, owner: string, repo: stri
   if (token === '') {
     throw new WheelStoreError({
       title: 'Comment not allowed',
-      reason: "The input 'token' is empty, as a secret is in runs of pull requests from forks.",
-      remedy: "Leave 'token' out to comment with the job's own, or give a token that the run has.",
+      reason: "The input 'token' is empty, as secrets are in runs for pull requests from forks.",
+      remedy: "Remove 'token' to comment with the job's own token, or pass a token that the run has.",
     });
   }
   if (
@@ -308,7 +310,7 @@ function checkAccess({ token, apiUrl }: CommentInputs, owner: string, repo: stri
     !/^[\w.-]+$/.test(repo)
   ) {
     throw new WheelStoreError({
-      title: 'GitHub not reached',
+      title: 'GitHub unreachable',
       reason: 'GITHUB_API_URL or GITHUB_REPOSITORY does not name an API and a repository.',
       remedy: "GitHub's runner sets both; on another runner, set them in the env of the job.",
     });

@@ -21,7 +21,7 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
   const which = `#${purpose.pullRequest} of ${purpose.repository}`;
   if (status === undefined) {
     return {
-      title: 'GitHub not reached',
+      title: 'GitHub unreachable',
       reason: `No connection to ${hostOf(purpose.apiUrl)}: ${words}`,
       remedy: 'Check the network and the proxy settings of the runner.',
     };
@@ -30,21 +30,21 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
     return {
       title: 'Comment refused',
       reason: `The conversation of pull request ${which} is locked.`,
-      remedy: 'Unlock it, or leave the comment out.',
+      remedy: 'Unlock it, or remove comment: true.',
     };
   }
   if (isLimit(refusal)) {
     return {
       title: 'Comment refused',
-      reason: `GitHub takes no more requests for a while (${status}: ${words}).`,
-      remedy: 'Run the job again later; of a large matrix, let one job comment after all others.',
+      reason: `GitHub is rate limiting requests (${status}: ${words}).`,
+      remedy: 'Run the job again later. In a large matrix, comment from one job at the end.',
     };
   }
   if (status === 401 || status === 403) return notAllowed(refusal, purpose, which);
   if (status === 404) {
     return {
       title: 'Comment not allowed',
-      reason: `GitHub shows this token no pull request ${which}.`,
+      reason: `This token cannot see pull request ${which}.`,
       remedy: `Check the number. ${remedyOf(purpose)}`,
     };
   }
@@ -54,7 +54,7 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
     remedy:
       status >= 500
         ? 'Run the job again in a few minutes.'
-        : "Follow GitHub's words, or leave the comment out.",
+        : "Follow GitHub's message, or remove comment: true.",
   };
 }
 

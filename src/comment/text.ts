@@ -45,9 +45,9 @@ export interface CommentContent {
 }
 
 /** GitHub refuses the body of a comment that is longer ("Body is too long (maximum is 65536 characters)"). */
-const MOST_CHARACTERS = 65_536;
+const MAX_CHARACTERS = 65_536;
 /** So many targets lie open; of more, each is one line that opens. */
-const MOST_OPEN = 3;
+const MAX_OPEN = 3;
 
 /**
  * Names a comment by what it is for, so that two workflows, or one that fills two stores, do not take each other's.
@@ -86,13 +86,13 @@ export function readMarker(body: string): Marker | undefined {
 /** Renders a comment as GitHub-flavoured Markdown; what does not fit is counted, and the index page has it. */
 export function renderComment(marker: Marker, { entries, indexUrl }: CommentContent): string {
   const head = `${renderMarker(marker)}\n### Install this change\n\n`;
-  const isOpen = entries.length <= MOST_OPEN;
+  const isOpen = entries.length <= MAX_OPEN;
   const sections = entries
     .toSorted(byTargetThenName)
     .map((entry) => renderEntry(entry, marker.commit, isOpen));
   const link = indexUrl === undefined ? '' : `[All wheels of this commit](<${shellSafe(indexUrl)}>)\n`;
   const tail = (left: number) => `${left === 0 ? '' : `And ${left} more that did not fit here.\n\n`}${link}`;
-  let room = MOST_CHARACTERS - head.length - tail(sections.length).length;
+  let room = MAX_CHARACTERS - head.length - tail(sections.length).length;
   const fitting = sections.findIndex((section) => {
     room -= section.length;
     return room < 0;

@@ -166,8 +166,8 @@ function budgetOf(path: string, signal: AbortSignal | undefined): () => void {
     if (entries <= MAX_ENTRIES && Date.now() <= end) return;
     throw new WheelStoreError({
       title: 'Search too large',
-      reason: `The input 'path' (${quote(path)}) leads to more than ${MAX_ENTRIES} files and folders, or to more than can be read in ${MAX_SEARCH_MS / 1000} seconds.`,
-      remedy: 'Name the folder that the build leaves its wheel in, such as dist or dist/*.whl.',
+      reason: `The input 'path' (${quote(path)}) covers more than ${MAX_ENTRIES} files and folders, or more than can be read in ${MAX_SEARCH_MS / 1000} seconds.`,
+      remedy: 'Name the folder that the build writes its wheel to, such as dist or dist/*.whl.',
     });
   };
 }
@@ -227,18 +227,18 @@ export function describeSearch(
   const looked = lines.map(({ line, folder, others }) => {
     const there =
       others.length === 0
-        ? 'nothing that counts is there'
-        : `what is there: ${firstOf(
+        ? 'found nothing'
+        : `found only ${firstOf(
             others.map((name) => JSON.stringify(name).slice(1, -1)),
             MAX_LISTED,
           )}`;
-    return `'${lines.length === 1 && !/[\r\n]/.test(path) ? path : line}', looked for in ${folder} (${there})`;
+    return `'${lines.length === 1 && !/[\r\n]/.test(path) ? path : line}' (searched ${folder}: ${there})`;
   });
   const elsewhere = firstOf(
     nearby.map((wheel) => oneLine(wheel.path)),
     MAX_LISTED,
   );
-  return `no wheel at ${looked.join(', nor at ')}${nearby.length === 0 ? '' : `; elsewhere there is ${elsewhere}`}`;
+  return `no wheel at ${looked.join(', nor at ')}${nearby.length === 0 ? '' : `; elsewhere, found ${elsewhere}`}`;
 }
 
 /** A folder's own entries, absolute. */

@@ -52,8 +52,8 @@ export function readGlobs(pattern: string, workspace: string, system: System = n
     return alternatives.map((text) => readGlob(text, workspace, system));
   }
   throw new WheelStoreError({
-    title: 'Bad input',
-    reason: `The input 'path' has braces that stand for more than ${MAX_ALTERNATIVES} paths.`,
+    title: 'Invalid input',
+    reason: `The input 'path' has braces that expand to more than ${MAX_ALTERNATIVES} paths.`,
     remedy: 'Write a wildcard, such as dist/*.whl.',
   });
 }

@@ -117,10 +117,10 @@ function explainRead(error: unknown, path: string): unknown {
 export function unreadable(what: string, error: unknown): WheelStoreError {
   return new WheelStoreError(
     {
-      title: 'Wheel not readable',
+      title: 'Wheel unreadable',
       reason: `${what} cannot be read (${faultOf(error) ?? (error as Error).message}).`,
       remedy:
-        'Check the owner and mode of the file and its folders; builds in containers often leave files of root.',
+        'Check the owner and mode of the file and its folders; builds in containers often leave files owned by root.',
     },
     { cause: error },
   );

@@ -37,7 +37,7 @@ export function readPathLines(text: string): PathLine[] {
   const lines = written.map(readLine).filter(({ text }) => text !== '');
   if (!lines.some(({ isExcluded }) => !isExcluded)) {
     throw badPath(
-      'names nothing to look for, only comments or what is excluded',
+      'has nothing to look for, only comments or exclusions',
       'Add a line with the file, folder or glob of the wheel, such as dist.',
     );
   }
@@ -109,7 +109,7 @@ export function notExpanded(path: string, unexpanded: string): WheelStoreError {
 /** The error for `~user`. */
 export function otherHome(path: string): WheelStoreError {
   return badPath(
-    `(${quote(path)}) begins with the home folder of another user, which is not looked up`,
+    `(${quote(path)}) begins with the home folder of another user, which is not supported`,
     'Write ~ for your own home folder, ./~ for a name that begins with it, or the folder in full.',
   );
 }
@@ -138,5 +138,5 @@ export function readFolder(text: string, home: string | undefined, system: Syste
 }
 
 function badPath(is: string, remedy: string): WheelStoreError {
-  return new WheelStoreError({ title: 'Bad input', reason: `The input 'path' ${is}.`, remedy });
+  return new WheelStoreError({ title: 'Invalid input', reason: `The input 'path' ${is}.`, remedy });
 }

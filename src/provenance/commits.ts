@@ -11,8 +11,8 @@ export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Pro
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
-    `The wheel is stored under commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what was really built, here and in find and fetch.`,
-    'Another commit is checked out',
+    `The wheel is stored under commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to the commit that was built, here and in find and fetch.`,
+    'Different commit checked out',
   );
 }
 
@@ -23,8 +23,8 @@ export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInp
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
-    `Looking for the wheel of commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to what is built.`,
-    'Another commit is checked out',
+    `Looking for the wheel of commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to the commit that is built.`,
+    'Different commit checked out',
   );
 }
 
@@ -44,10 +44,10 @@ export async function checkVersion(
   const isCheckedOut = (await checkedOutCommit(workspace))?.startsWith(named) === true;
   refuseStale(
     {
-      title: 'Wheel of another commit',
+      title: 'Wheel from another commit',
       reason: `The wheel's version ${version} names commit ${named}, but it would be stored under ${commit}.`,
       remedy:
-        "On a runner that is used again, clear the folder before the build. If the build checks out another commit than github.sha, set the input 'commit' to it. If the wheel is right, set allow-stale-wheel: true.",
+        "On a runner that is reused, clear the folder before the build. If the build checks out another commit than github.sha, set the input 'commit' to it. If the wheel is right, set allow-stale-wheel: true.",
     },
     allowStale || isCheckedOut,
   );

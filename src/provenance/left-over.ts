@@ -21,16 +21,16 @@ export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allow
   const provenance = began === undefined ? 'this job' : provenanceOf(wheel, began);
   if (provenance === 'brought along') {
     say(
-      `${wheel.filename} was written before this job began and put here since, as caches and copies that keep times do.`,
+      `${wheel.filename} was last written before this job began, but put here during it, as happens when a cache or a copy keeps file times.`,
     );
   }
   if (provenance !== 'left over') return;
   refuseStale(
     {
       title: 'Wheel older than the job',
-      reason: `${wheel.path} lay there before this job began (${new Date(wheel.placed).toISOString()}), so this job did not build it.`,
+      reason: `${wheel.path} was already there when this job began (${new Date(wheel.placed).toISOString()}), so this job did not build it.`,
       remedy:
-        'On a runner that is used again, clear the folder before the build, for example with rm -rf dist. If the wheel is right, set allow-stale-wheel: true.',
+        'On a runner that is reused, clear the folder before the build, for example with rm -rf dist. If the wheel is right, set allow-stale-wheel: true.',
     },
     allowStale,
   );

@@ -5,5 +5,5 @@ import { warn } from '../runner/log.ts';
 /** @throws WheelStoreError unless `allowStale` makes a warning of it */
 export function refuseStale(problem: Problem, allowStale: boolean): void {
   if (!allowStale) throw new WheelStoreError(problem);
-  warn(`${problem.reason} It is stored because of allow-stale-wheel: true.`, problem.title);
+  warn(`${problem.reason} Storing it anyway (allow-stale-wheel: true).`, problem.title);
 }

@@ -274,8 +274,8 @@ function readBucketSettings(
     throw badInput(
       'presign',
       String(presignSeconds),
-      'needs credentials, which no-sign-request leaves out',
-      'Set one of the two.',
+      'needs credentials, but no-sign-request is set',
+      'Set only one of the two.',
     );
   }
   const publicUrl = readUrl('public-url');
@@ -284,7 +284,7 @@ function readBucketSettings(
       'presign',
       String(presignSeconds),
       'signs URLs of S3, not those of public-url',
-      'Set one of the two.',
+      'Set only one of the two.',
     );
   }
   if (!anonymous) checkKeys(env);
@@ -322,7 +322,7 @@ function credentialsRemedy(env: NodeJS.ProcessEnv, event: EventPayload | undefin
     );
   reasons.push(
     isForkPullRequest(env.GITHUB_EVENT_NAME, event, env.GITHUB_REPOSITORY)
-      ? 'This run is of a pull request from a fork, and GitHub gives those no credentials: read a public bucket with no-sign-request: true, or run this step only where github.event.pull_request.head.repo.fork is false.'
+      ? 'This run is for a pull request from a fork, which gets no credentials from GitHub: read a public bucket with no-sign-request: true, or run this step only if github.event.pull_request.head.repo.fork is false.'
       : 'Run aws-actions/configure-aws-credentials before this step (with permissions: id-token: write), or set no-sign-request: true to read a public bucket.',
   );
   return reasons.join(' ');

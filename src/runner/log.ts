@@ -24,14 +24,14 @@ export function say(text: string): void {
 }
 
 /** So many lines of one kind still are taken in at a glance. */
-const MOST_UNFOLDED = 3;
+const MAX_UNFOLDED = 3;
 
 /**
  * One line for each of several things that were done, folded under a heading where they are many. They are
  * finished before the group is opened, so no error ever ends up in a fold.
  */
 export function sayAll(heading: string, lines: readonly string[]): void {
-  if (lines.length <= MOST_UNFOLDED) {
+  if (lines.length <= MAX_UNFOLDED) {
     lines.forEach(say);
     return;
   }
@@ -93,7 +93,7 @@ export function describeWheel(
   here: { readonly bucket: { readonly name: string }; readonly run: string; readonly attempt: string },
 ): string {
   const where = s3Uri(here.bucket.name, key);
-  if (run === undefined) return `${where} (the old flat layout, which notes no run)`;
+  if (run === undefined) return `${where} (the old flat layout, which records no run)`;
   if (run !== here.run) return `${where}, stored by run ${run}, attempt ${attempt}`;
   return `${where}, stored by this run's attempt ${attempt}${attempt === here.attempt ? '' : ` (this is attempt ${here.attempt})`}`;
 }

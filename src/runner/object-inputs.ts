@@ -62,8 +62,8 @@ export function readRequestPayer(isAnonymous: boolean): boolean {
     throw badInput(
       'request-payer',
       payer,
-      'needs credentials, which no-sign-request leaves out',
-      'Set one of the two.',
+      'needs credentials, but no-sign-request is set',
+      'Set only one of the two.',
     );
   }
   return payer !== undefined;
@@ -79,7 +79,7 @@ function readOptional<Choice extends string>(name: string, choices: readonly Cho
   throw badInput(
     name,
     text,
-    choices.length === 1 ? `is not ${choices[0]}` : 'is not one that S3 has',
+    choices.length === 1 ? `is not ${choices[0]}` : 'is not a value that S3 has',
     remedy,
   );
 }
@@ -90,7 +90,7 @@ function readStorageClass(): ObjectSettings['storageClass'] {
     throw badInput(
       'storage-class',
       text,
-      'keeps objects where nobody can read them until they are restored, so the wheel could not be installed',
+      'archives objects: they must be restored before they can be read, so the wheel could not be installed',
       `Write ${STORAGE_CLASSES.join(' or ')}, or leave it empty; a life-cycle rule can move old wheels into an archive.`,
     );
   }
@@ -105,7 +105,7 @@ function readKmsKeyId(encryption: ObjectSettings['encryption']): string | undefi
       'kms-key-id',
       id,
       `needs 'server-side-encryption' to be aws:kms or aws:kms:dsse, and it is ${encryption ?? 'empty'}`,
-      'Set server-side-encryption: aws:kms beside it, or leave kms-key-id out.',
+      'Set server-side-encryption: aws:kms as well, or remove kms-key-id.',
     );
   }
   // It travels in a header. Engines other than AWS name their keys as they like.
@@ -132,7 +132,7 @@ function readTags(): string | undefined {
     if (tags.has(key)) throw badTag(pair, 'repeats a key', 'Give each key once.');
     tags.set(key, value);
   }
-  if (tags.size > MAX_TAGS) throw badTag(pairs.join(','), `has ${tags.size} tags`, `S3 takes ${MAX_TAGS}.`);
+  if (tags.size > MAX_TAGS) throw badTag(pairs.join(','), `has ${tags.size} tags`, `S3 allows ${MAX_TAGS}.`);
   return [...tags].map((tag) => tag.map(encodeURIComponent).join('=')).join('&');
 }
 
@@ -145,11 +145,11 @@ function readTag(pair: string): [key: string, value: string] {
     throw badTag(pair, 'is too long', remedy);
   }
   if (/^aws:/i.test(key))
-    throw badTag(pair, 'has a key of AWS itself', 'Choose a key that does not start with aws:.');
+    throw badTag(pair, 'has a key that is reserved for AWS', 'Choose a key that does not start with aws:.');
   if (!/^[\p{L}\p{N}\p{Zs}+\-=._:/@]*$/u.test(key + value)) {
     const remedy =
-      'S3 takes letters, digits, blanks and + - = . _ : / @; write them as they are, not percent-encoded.';
-    throw badTag(pair, 'has characters that S3 does not take', remedy);
+      'S3 allows letters, digits, blanks and + - = . _ : / @; write them as they are, not percent-encoded.';
+    throw badTag(pair, 'has characters that S3 does not allow', remedy);
   }
   return [key, value];
 }

@@ -29,8 +29,8 @@ export async function link(bucket: Bucket, wheels: readonly StoredWheel[]): Prom
   if (presignSeconds !== undefined && linked.length > 0) {
     for (const { url } of linked) maskSignature(url);
     warn(
-      `The presigned wheel-url is for the steps of this job, for ${presignSeconds} seconds: GitHub drops a job output that holds masked text, so other jobs use find or fetch instead.`,
-      'For the steps of this job only',
+      `The presigned wheel-url works in this job only, for ${presignSeconds} seconds: GitHub drops job outputs that contain masked text. In other jobs, use find or fetch.`,
+      'Presigned URL for this job only',
     );
   }
   return linked;

@@ -142,9 +142,9 @@ export function proxyTo(url: string, proxies: Proxies): string | undefined {
   if (isSpoken(proxy)) return proxy.variable;
   const name = to.protocol === 'http:' ? 'HTTP_PROXY' : 'HTTPS_PROXY';
   throw new WheelStoreError({
-    title: 'Bad proxy',
-    reason: `The environment variable ${proxy.variable} names a proxy of the kind ${proxy.scheme}://, which Node does not speak to.`,
-    remedy: `Set ${name} to an http:// or https:// proxy in the env of the step, set it to nothing to go without, or name ${host} in NO_PROXY.`,
+    title: 'Invalid proxy',
+    reason: `The environment variable ${proxy.variable} names a ${proxy.scheme}:// proxy, which Node does not support.`,
+    remedy: `Set ${name} to an http:// or https:// proxy in the env of the step, set it to an empty string to use no proxy, or add ${host} to NO_PROXY.`,
   });
 }
 
@@ -184,7 +184,7 @@ function flawOfProxy(address: string): string | undefined {
 
 function noUrl(name: string, flaw: string): WheelStoreError {
   return new WheelStoreError({
-    title: 'Bad proxy',
+    title: 'Invalid proxy',
     reason: `The environment variable ${name} ${flaw}.`,
     remedy: `Write it like ${name}=http://proxy.example.com:3128, with a port up to 65535; in a user name and password percent-encode / ? # @ and %.`,
   });

@@ -37,7 +37,7 @@ export async function run(action: Action, setFailureOutputs: () => void): Promis
   if (cancellation.signal.aborted || failure.isReported) process.stdout.write('', () => process.exit());
 }
 
-const DEFECT = { title: 'Defect in wheel-store-action' } as const;
+const DEFECT = { title: 'Bug in wheel-store-action' } as const;
 
 function fail(error: unknown, setFailureOutputs: () => void): void {
   process.exitCode = 1;
@@ -51,7 +51,7 @@ function fail(error: unknown, setFailureOutputs: () => void): void {
     return;
   }
   complain(
-    `${wordsOf(error)} This is a defect of wheel-store-action: please report it with the lines below.`,
+    `${wordsOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
     DEFECT.title,
   );
   stackOf(error).forEach(say);
@@ -60,7 +60,7 @@ function fail(error: unknown, setFailureOutputs: () => void): void {
 function cancelled(signal: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Cancelled',
-    reason: `The step was cancelled (${signal}); whatever it had begun was taken away again.`,
-    remedy: 'Run the job again when you want its result.',
+    reason: `The step was cancelled (${signal}); what it had started was cleaned up.`,
+    remedy: 'Run the job again if you need its result.',
   });
 }

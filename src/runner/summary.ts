@@ -35,12 +35,12 @@ export interface SizeBefore {
 }
 
 /** GitHub refuses a step's summary of more than 1 MiB whole ("Workflow commands", job summaries). */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 const CUT = '\n\n_The rest of this summary was left out: GitHub takes 1 MiB at most._\n';
 
 /** So many wheels have their commands shown, where each has its own. */
-const MOST_COMMANDS = 50;
-const MOST_CHARACTERS = 100;
+const MAX_COMMANDS = 50;
+const MAX_CHARACTERS = 100;
 const MAX_TAGS = 6;
 const PRESIGNED =
   'Install from the output `wheel-url` (or `wheels`) in a later step of this job: it is presigned and so not shown here.';
@@ -48,7 +48,7 @@ const PRESIGNED =
 /** Appends to the job's summary. A runner without one is no reason to fail. */
 export async function writeSummary(report: Report): Promise<void> {
   try {
-    await core.summary.addRaw(cutToLimit(renderSummary(report), MOST_BYTES)).write();
+    await core.summary.addRaw(cutToLimit(renderSummary(report), MAX_BYTES)).write();
   } catch (error) {
     trace(`No job summary: ${wordsOf(error)}`);
   }
@@ -94,7 +94,7 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
     ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
     ['Change', before === undefined ? '' : change(size, before, inputs)],
-    ['SHA-256', sha256 === undefined ? 'not noted when it was stored' : code(sha256)],
+    ['SHA-256', sha256 === undefined ? 'not recorded when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
     ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
     ['Where', code(s3Uri(inputs.bucket.name, key))],
@@ -167,7 +167,7 @@ function tags(all: readonly string[]): string {
 }
 
 function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
-  if (run === undefined) return 'an unknown run (the old flat layout notes none)';
+  if (run === undefined) return 'an unknown run (the old flat layout records none)';
   return onGitHub(inputs, `actions/runs/${run}/attempts/${attempt}`, `run ${run}, attempt ${attempt}`);
 }
 
@@ -187,10 +187,10 @@ function installSeveral(wheels: readonly LinkedWheel[], index: string | undefine
   if (wheels.some(({ url, plainUrl }) => url !== plainUrl)) return PRESIGNED;
   const projects = new Set(wheels.map(({ name }) => name.project));
   const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version.text}`)));
-  if (index !== undefined && pinned.size === projects.size && pinned.size <= MOST_COMMANDS) {
+  if (index !== undefined && pinned.size === projects.size && pinned.size <= MAX_COMMANDS) {
     return commands([`--find-links "${shellSafe(index)}" ${[...pinned].join(' ')}`]);
   }
-  const shown = wheels.slice(0, MOST_COMMANDS);
+  const shown = wheels.slice(0, MAX_COMMANDS);
   const each = shown.map(
     ({ target, name, plainUrl }) => [`"${shellSafe(plainUrl)}"`, target || name.filename] as const,
   );
@@ -232,7 +232,7 @@ function count(number: number, what: string): string {
 
 /** Long names keep their beginning and their end. */
 function shortened(text: string): string {
-  return text.length <= MOST_CHARACTERS ? text : `${text.slice(0, 40)}…${text.slice(41 - MOST_CHARACTERS)}`;
+  return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, 40)}…${text.slice(41 - MAX_CHARACTERS)}`;
 }
 
 /** A label or figure that is not to be torn apart at a line's end. */

@@ -17,8 +17,8 @@ export function readBoolean(name: string, fallback: boolean): boolean {
   throw badInput(
     name,
     text,
-    'is neither true nor false',
-    'Write true or false (True, TRUE, False and FALSE do as well).',
+    'is not true or false',
+    'Write true or false (True, TRUE, False and FALSE also work).',
   );
 }
 
@@ -75,10 +75,10 @@ export function readRuns({ run, attempt }: { readonly run: string; readonly atte
   const id = core.getInput('run-id');
   if (id === '') return { commit: {}, run: { run }, attempt: { run, attempt } }[scope];
   if (!isDecimal(id)) {
-    throw badInput('run-id', id, 'is not the id of a run', 'Write the number, such as ${{ github.run_id }}.');
+    throw badInput('run-id', id, 'is not a run id', 'Write the number, such as ${{ github.run_id }}.');
   }
   if (scope !== 'commit') {
-    throw badInput('run-id', id, `and scope: ${scope} exclude each other`, 'Set one of the two.');
+    throw badInput('run-id', id, `cannot be combined with scope: ${scope}`, 'Set only one of the two.');
   }
   return { run: id };
 }
@@ -163,7 +163,7 @@ export function readPullRequest(): number | undefined {
     'pull-request',
     text,
     'is not the number of a pull request',
-    'Write the number alone, such as pull-request: 123, or leave it empty for the one that the event is about.',
+    'Write the number alone, such as pull-request: 123, or leave it empty to use the pull request of the event.',
   );
 }
 
@@ -176,8 +176,8 @@ export function readNumber(env: NodeJS.ProcessEnv, name: string): string {
   const text = env[name] ?? '';
   if (isDecimal(text)) return text;
   throw new WheelStoreError({
-    title: 'Run unknown',
-    reason: `${name} is ${text === '' ? 'not set' : JSON.stringify(text)}, so there is no telling which run and attempt this is.`,
+    title: 'Unknown run',
+    reason: `${name} is ${text === '' ? 'not set' : JSON.stringify(text)}, so the run and attempt are unknown.`,
     remedy: `GitHub's runner sets it; on another runner, set ${name} to a decimal number in the env of the job.`,
   });
 }
@@ -195,7 +195,7 @@ export function readChoice<Choice extends string>(
   if (text === '') return choices[0];
   const choice = choices.find((known) => known === text);
   if (choice !== undefined) return choice;
-  throw badInput(name, text, `is none of ${choices.join(', ')}`, `Write ${choices.join(' or ')}.`);
+  throw badInput(name, text, `is not one of ${choices.join(', ')}`, `Write ${choices.join(' or ')}.`);
 }
 
 /**
@@ -211,7 +211,7 @@ export function readPathStyle(): boolean | undefined {
     throw badInput(
       'force-path-style',
       core.getInput('force-path-style'),
-      'is none of auto, true, false',
+      'is not one of auto, true, false',
       'Write auto, true or false.',
     );
   }
@@ -254,7 +254,7 @@ export function readUrl(name: string): string | undefined {
   if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodedForShells(text);
   // The value may hold a password or a signature: it is not repeated.
   throw new WheelStoreError({
-    title: 'Bad input',
+    title: 'Invalid input',
     reason: `The input '${name}' is not an http or https URL without user name, query and fragment.`,
     remedy: `Write it like ${name}: https://wheels.example.com.`,
   });
@@ -280,7 +280,7 @@ export function readCommit(): string {
     'commit',
     commit,
     commit === '' ? 'is empty' : 'is not a full commit hash (40 or 64 lower-case hex digits)',
-    'Give the full hash, such as ${{ github.sha }}; a branch, a tag or a short hash could mean another commit tomorrow.',
+    'Give the full hash, such as ${{ github.sha }}; a branch, tag or short hash can point to another commit later.',
   );
 }
 
@@ -292,7 +292,7 @@ export function readCommit(): string {
 export function readRegion(env: NodeJS.ProcessEnv): string {
   const input = core.getInput('region');
   if (input !== '' && !REGION.test(input)) {
-    throw badInput('region', input, "is not a region's name", 'Write it as AWS does, such as us-west-2.');
+    throw badInput('region', input, 'is not a region name', 'Write it as AWS does, such as us-west-2.');
   }
   if (input !== '') return input;
   const name = ['AWS_REGION', 'AWS_DEFAULT_REGION'].find((variable) => (env[variable] ?? '') !== '');
@@ -300,7 +300,7 @@ export function readRegion(env: NodeJS.ProcessEnv): string {
   if (REGION.test(region)) return region;
   throw badVariable(
     `${name} (${JSON.stringify(region.slice(0, 200))})`,
-    "is not a region's name",
+    'is not a region name',
     "Write it as AWS does, such as us-west-2, or set the input 'region'.",
   );
 }
@@ -346,7 +346,7 @@ function faultOfKey(value: string, isSecret: boolean): string | undefined {
  * @param is - what is wrong, to go after the name
  */
 export function badVariable(name: string, is: string, remedy: string): WheelStoreError {
-  return new WheelStoreError({ title: 'Bad variable', reason: `The variable ${name} ${is}.`, remedy });
+  return new WheelStoreError({ title: 'Invalid variable', reason: `The variable ${name} ${is}.`, remedy });
 }
 
 /**
@@ -363,7 +363,7 @@ export function readBucketName(): string {
     throw badInput(
       'bucket',
       name,
-      "is no bucket's name",
+      'is not a bucket name',
       'Write the name alone, such as my-wheels; folders go into prefix.',
     );
   }
@@ -377,5 +377,9 @@ export function readBucketName(): string {
  */
 export function badInput(name: string, value: string, is: string, remedy: string): WheelStoreError {
   const shown = value === '' ? '' : ` (${JSON.stringify(value.slice(0, 200))})`;
-  return new WheelStoreError({ title: 'Bad input', reason: `The input '${name}'${shown} ${is}.`, remedy });
+  return new WheelStoreError({
+    title: 'Invalid input',
+    reason: `The input '${name}'${shown} ${is}.`,
+    remedy,
+  });
 }

@@ -62,10 +62,10 @@ export async function saveWheels(
   { folder, signal, cache, onProgress, trace }: Saving,
 ): Promise<SavedWheel[]> {
   refuseEqualNames(wheels);
-  const lacking = await Promise.all(
+  const isMissing = await Promise.all(
     wheels.map(async (wheel) => !(await hasBytes(join(folder, wheel.name.filename), wheel))),
   );
-  const bytes = wheels.reduce((sum, { size }, index) => sum + (lacking[index] ? size : 0), 0);
+  const bytes = wheels.reduce((sum, { size }, index) => sum + (isMissing[index] ? size : 0), 0);
   if (bytes > 0) {
     await makeFolder(folder);
     await refuseNames(wheels, folder);
@@ -74,7 +74,7 @@ export async function saveWheels(
   await sweep(folder, trace);
   const expected = wheels.map((wheel, index): Arrival => {
     const path = join(folder, wheel.name.filename);
-    if (!lacking[index]) return { wheel, path, how: 'was-there', temporary: '' };
+    if (!isMissing[index]) return { wheel, path, how: 'was-there', temporary: '' };
     return { wheel, path, how: 'downloaded', temporary: join(folder, `.wheel-store-${randomUUID()}.part`) };
   });
   const wanted = expected.filter(({ how }) => how === 'downloaded');
@@ -171,8 +171,8 @@ function refuseEqualNames(wheels: readonly StoredWheel[]): void {
   for (const [filename, alike] of targets) {
     if (alike.length === 1) continue;
     throw new WheelStoreError({
-      title: 'Two wheels of one name',
-      reason: `The targets ${alike.map(({ target }) => target || '(none)').join(' and ')} both hold ${filename}, and one folder cannot.`,
+      title: 'Two wheels with the same filename',
+      reason: `The targets ${alike.map(({ target }) => target || '(none)').join(' and ')} both hold ${filename}, and a folder can hold it only once.`,
       remedy: 'Fetch them in two steps, each with its own target and path.',
     });
   }
@@ -192,7 +192,7 @@ async function refuseNames(wheels: readonly StoredWheel[], folder: string): Prom
 function folderThere(path: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Folder not writable',
-    reason: `The wheel cannot be written to ${path}: a folder of that name is there.`,
+    reason: `The wheel cannot be written to ${path}: a folder with that name is there.`,
     remedy: "Remove that folder, or set the input 'path' to another one.",
   });
 }
@@ -285,10 +285,10 @@ async function verify(path: string, file: FileHandle, wheel: StoredWheel, sha256
   const { size } = await file.stat();
   if (size !== wheel.size || (isHashed(wheel) && sha256 !== wheel.sha256)) {
     throw new WheelStoreError({
-      title: 'Wheel is not what was stored',
+      title: 'Checksum mismatch',
       reason: `${wheel.key} arrived with ${size} bytes and SHA-256 ${sha256}; ${wheel.size} bytes${isHashed(wheel) ? ` and SHA-256 ${wheel.sha256}` : ''} were stored.`,
       remedy:
-        'Do not use it: somebody changed the object, or a proxy on the way does. Delete the object, find out who can write to the prefix, and build again.',
+        'Do not use it: the object, or the download on its way, was changed. Delete the object, find out who can write to the prefix, and build again.',
     });
   }
   if (!isHashed(wheel)) await inspectWheel(path, wheel.name);
@@ -307,9 +307,9 @@ async function checkFreeSpace(folder: string, bytes: number, wheels: readonly St
   if (free === undefined) return;
   const what = wheels.length === 1 ? wheels[0]!.name.filename : `The ${wheels.length} wheels`;
   throw new WheelStoreError({
-    title: 'Disk too full',
-    reason: `${what} would take ${bytes} bytes, and the disk of ${folder} has ${free} bytes free.`,
-    remedy: 'Free some room before this step, or fetch into a folder on another disk.',
+    title: 'Not enough disk space',
+    reason: `${what} would need ${bytes} bytes, and the disk of ${folder} has ${free} bytes free.`,
+    remedy: 'Free some disk space before this step, or fetch into a folder on another disk.',
   });
 }
 
@@ -326,7 +326,7 @@ function explainDisk(error: unknown, path: string): unknown {
   const fault = faultOf(error);
   if (error instanceof WheelStoreError || fault === undefined) return error;
   const isTaken = /^E(?:EXIST|NOTDIR)\b/.test(fault);
-  const what = isTaken ? ': a file, or a link that leads nowhere, is in its way' : '';
+  const what = isTaken ? ': a file, or a dangling link, is in the way' : '';
   return new WheelStoreError(
     {
       title: 'Folder not writable',

@@ -79,7 +79,7 @@ export function normalisePrefix(text: string): string {
   const segments = text.split('/').filter((segment) => segment !== '');
   if (NOT_IN_A_KEY.test(text) || segments.some((segment) => segment === '.' || segment === '..')) {
     throw new WheelStoreError({
-      title: 'Bad prefix',
+      title: 'Invalid prefix',
       reason: `The input 'prefix' is ${JSON.stringify(text)}, which holds a '.' or '..' segment, a backslash or a control character.`,
       remedy: "Use plain segments such as 'builds' or 'team/builds', or leave it empty.",
     });

@@ -142,7 +142,7 @@ function crowded(slot: readonly ListedWheel[], older: readonly ListedWheel[] | u
   const instead = older === undefined ? 'There is no older one' : `The next older one is ${older[0]!.key}`;
   return {
     title: 'Slot with two wheels',
-    text: `Ignored a slot with ${slot.length} wheels, because it is not clear which one is meant: ${firstOf(names, MAX_NAMED, ' and ')}. ${instead}.`,
+    text: `Ignored a slot with ${slot.length} wheels, because it is unclear which one is meant: ${firstOf(names, MAX_NAMED, ' and ')}. ${instead}.`,
   };
 }
 

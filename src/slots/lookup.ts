@@ -23,7 +23,7 @@ export interface Query extends Selection {
 }
 
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 /** How an answer came about. */
 export interface Answer {
@@ -181,7 +181,7 @@ export async function lookUpUntil(
   // Not performance.now(), which loads half a dozen of Node's modules.
   const end = process.uptime() + seconds;
   let wasFailing: boolean | undefined;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, MAX_PAUSE_MS)) {
     const answer = await lookUp(...question).catch(transientFailure);
     const left = (end - process.uptime()) * 1000;
     const isFailing = answer instanceof WheelStoreError;
@@ -203,8 +203,8 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
   const folder = wheels[0]!.key.slice(0, wheels[0]!.key.lastIndexOf('/'));
   return new WheelStoreError({
     title: 'Several wheels in the old flat layout',
-    reason: `${bucket.uri(folder)} holds ${wheels.length} wheels beside each other: ${names}.`,
-    remedy: "Say which one is wanted with for-python, such as 'for-python: python3'.",
+    reason: `${bucket.uri(folder)} holds ${wheels.length} wheels side by side: ${names}.`,
+    remedy: "Select one with for-python, such as 'for-python: python3'.",
   });
 }
 
@@ -213,7 +213,7 @@ export function describeQuery({ place, targets, only, trust }: Query): string {
   const what =
     targets === '*'
       ? 'any target'
-      : targets.map((name) => (name === '' ? 'a wheel without target' : `target ${name}`)).join(', ');
+      : targets.map((name) => (name === '' ? 'a wheel without a target' : `target ${name}`)).join(', ');
   const { run = 'any', attempt } = only;
   const runs = run === 'any' ? 'from any run' : `from run ${run}`;
   const hash = trust.sha256.length === 0 ? '' : ` with SHA-256 ${trust.sha256.join(' or ')}`;

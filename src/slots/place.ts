@@ -261,7 +261,7 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
   // Only now it shows that nothing but the condition was refused.
   if (unconditional.outcome === 'created') {
     warn(
-      `${placeOf(bucket).replace(/^the/, 'The')} has no conditional writes (If-None-Match), so the slot is looked at before and after the upload instead.`,
+      `${placeOf(bucket).replace(/^the/, 'The')} does not support conditional writes (If-None-Match), so this step checks the slot before and after the upload instead.`,
       'No conditional writes',
     );
   }
@@ -343,7 +343,7 @@ async function removeOwn(
     await removeMark(bucket, removing, placement, signal);
   } catch (error) {
     warn(
-      `What this step put at ${key} could not be taken away again. ${(error as Error).message}`,
+      `What this step stored at ${key} could not be removed. ${(error as Error).message}`,
       'Wheel left in the store',
     );
   }
@@ -384,7 +384,7 @@ function slotTaken(
 function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, rival: ListedObject): WheelStoreError {
   return new WheelStoreError({
     title: 'Slot taken',
-    reason: `${wheel.filename} was not stored: another job is storing other bytes into the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${rival.key} says.`,
+    reason: `${wheel.filename} was not stored: another job is storing different content in the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${rival.key} says.`,
     remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
   });
 }
@@ -398,18 +398,18 @@ function otherBytes(
   const stored =
     size === 0
       ? 'an empty object'
-      : `other bytes (${size} bytes${sha256 === undefined ? '' : `, SHA-256 ${sha256}`})`;
+      : `different content (${size} bytes${sha256 === undefined ? '' : `, SHA-256 ${sha256}`})`;
   return new WheelStoreError({
-    title: 'Other bytes under the same name',
+    title: 'Same filename, different content',
     reason: `${bucket.uri(key)} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,
-    remedy: `The stored object was left as it is. ${SET_TARGET}`,
+    remedy: `The stored object was not changed. ${SET_TARGET}`,
   });
 }
 
 function vanished(bucket: Bucket, { slot, wheel }: Placement): WheelStoreError {
   return new WheelStoreError({
-    title: 'Wheel vanished from its slot',
-    reason: `${bucket.uri(wheelKey(slot, wheel.filename))} was there a moment ago and is not any more.`,
+    title: 'Wheel disappeared from its slot',
+    reason: `${bucket.uri(wheelKey(slot, wheel.filename))} was there a moment ago and is now gone.`,
     remedy:
       'Find out what deletes objects below this prefix (a life-cycle rule, another job), then run the job again.',
   });

@@ -54,9 +54,9 @@ export async function publishIndex(
 
 function contended(bucket: Bucket, { place }: Publication): WheelStoreError {
   return new WheelStoreError({
-    title: 'Index page contended',
+    title: 'Index page conflict',
     reason: `${bucket.uri(indexKey(place))} was changed by others in each of ${MAX_ROUNDS} rounds.`,
-    remedy: 'The next store of this commit updates it; or find out what else writes that object.',
+    remedy: 'The next store step of this commit updates it. If not, find out what else writes that object.',
   });
 }
 

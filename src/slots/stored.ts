@@ -98,14 +98,14 @@ function ignoredWarning(bucket: Bucket, { key }: ListedWheel, reason: string): L
 function unvouched(bucket: Bucket, { key }: ListedWheel): LookUpWarning {
   return {
     title: 'No stored SHA-256',
-    text: `${bucket.uri(key)} has no SHA-256 in its metadata, so nothing vouches for its bytes: it was overwritten, or copied by a tool that drops metadata. Find out who can write to this prefix.`,
+    text: `${bucket.uri(key)} has no SHA-256 in its metadata, so its bytes cannot be verified: it was overwritten, or copied by a tool that drops metadata. Find out who can write to this prefix.`,
   };
 }
 
 function tooManyIgnored(bucket: Bucket, place: CommitPlace): WheelStoreError {
   return new WheelStoreError({
     title: 'Too many wheels ignored',
-    reason: `More than ${MAX_IGNORED} wheels of one target below ${bucket.uri(commitFolder(place))} are not what their keys say, or not what was asked for.`,
-    remedy: 'Find out what else writes to this prefix, and delete what it put there.',
+    reason: `More than ${MAX_IGNORED} wheels of one target below ${bucket.uri(commitFolder(place))} do not match their keys or the request.`,
+    remedy: 'Find out what else writes to this prefix, and delete those objects.',
   });
 }

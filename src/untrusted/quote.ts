@@ -1,7 +1,7 @@
 /** Text from filenames and wheels, made fit for one line of a log. */
 import { foreignText } from './foreign-text.ts';
 
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 
 /**
  * Characters that end a line, steer a terminal, change the direction or place of what follows (Unicode Standard
@@ -11,8 +11,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
 
 /** A text in double quotes, on one line, cut when it is long, with everything unseen as a JSON escape. */
 export function quote(text: string): string {
-  const isLong = text.length > MOST_CHARACTERS;
-  return escapeUnseen(JSON.stringify(isLong ? `${text.slice(0, MOST_CHARACTERS)}…` : text));
+  const isLong = text.length > MAX_CHARACTERS;
+  return escapeUnseen(JSON.stringify(isLong ? `${text.slice(0, MAX_CHARACTERS)}…` : text));
 }
 
 /** The first `max` of some names as one text, and how many more there are. */

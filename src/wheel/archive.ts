@@ -29,9 +29,9 @@ export interface WheelContents {
 }
 
 /** METADATA holds a project's whole description; a larger one than this is not read as an accident. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 /** So many of the largest files are named. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** A wheel's contents, and the check of its entries' data that is still to be done. */
 export interface Inspection {
@@ -68,7 +68,7 @@ export async function inspectFile(file: FileHandle, name: WheelName): Promise<In
   const warnings = [...oddities(archive, name), ...checkEntryNames(archive.entries, name)];
   const distInfo = findDistInfo(archive.entries, name);
   const text = async (entry: ZipEntry): Promise<string> => {
-    const content = await archive.read(entry, MOST_BYTES);
+    const content = await archive.read(entry, MAX_BYTES);
     if (!isUtf8(content)) throw broken(name.filename, `has a ${quote(entry.name)} that is not UTF-8`);
     return content.toString('utf8');
   };
@@ -84,7 +84,7 @@ export async function inspectFile(file: FileHandle, name: WheelName): Promise<In
     version,
     requiresPython,
     tags: wheel.tags,
-    inventory: takeInventory(archive.entries, MOST_NAMED),
+    inventory: takeInventory(archive.entries, MAX_NAMED),
     warnings: [...warnings, ...found.flatMap((finding) => finding.warnings)],
   };
   return { contents, archive, record };
@@ -96,13 +96,13 @@ function oddities({ entries, around }: Archive, { filename }: WheelName): string
   const { before, after } = around;
   if (before > 0 || after > 0) {
     warnings.push(
-      `${quote(filename)} holds ${before} bytes before and ${after} bytes after its zip archive: pip takes it, uv and PyPI do not.`,
+      `${quote(filename)} holds ${before} bytes before and ${after} bytes after its zip archive: pip accepts it, uv and PyPI do not.`,
     );
   }
   const faulty = entries.find(({ hasFaultyZip64 }) => hasFaultyZip64);
   if (faulty !== undefined) {
     warnings.push(
-      `${quote(filename)} has a zip64 field of the wrong length at ${quote(faulty.name)}, as wheel tags writes before wheel 0.48: pip takes it, uv and PyPI do not.`,
+      `${quote(filename)} has a zip64 field of the wrong length at ${quote(faulty.name)}, as wheel tags writes before wheel 0.48: pip accepts it, uv and PyPI do not.`,
     );
   }
   const newer = entries.find(({ method }) => COMPRESSIONS.get(method) === 'zstd');

@@ -29,7 +29,7 @@ export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): Dis
   const { filename, project, version } = name;
   const top = new Set(entries.map((entry) => entry.name.split('/', 1)[0]!));
   const [folder, ...more] = [...top].filter((part) => part.endsWith(SUFFIX));
-  if (folder === undefined) throw broken(filename, 'has no *.dist-info folder, so it is no wheel');
+  if (folder === undefined) throw broken(filename, 'has no *.dist-info folder, so it is not a wheel');
   if (more.length > 0) {
     const all = [folder, ...more];
     throw broken(
@@ -49,7 +49,7 @@ export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): Dis
     warnings: isNamed(folder, project, version)
       ? []
       : [
-          `${quote(filename)} has the folder ${quote(folder)}, where its name stands for ${quote(`${project}-${version.text}${SUFFIX}`)}.`,
+          `${quote(filename)} has the folder ${quote(folder)}, but its filename stands for ${quote(`${project}-${version.text}${SUFFIX}`)}.`,
         ],
     find,
     entry(file) {

@@ -20,8 +20,7 @@ const SCHEMES = new Set(['purelib', 'platlib', 'headers', 'scripts', 'data']);
  */
 export function checkEntryNames(entries: readonly ZipEntry[], { filename }: WheelName): string[] {
   for (const { name } of entries) {
-    if (leavesFolder(name))
-      throw broken(filename, `has an entry ${quote(name)} that leads out of its folder`);
+    if (leavesFolder(name)) throw broken(filename, `has an entry ${quote(name)} that leaves its folder`);
     const wrong = dataFault(name) ?? lengthFault(name);
     if (wrong !== undefined) throw broken(filename, `has an entry ${quote(name)} ${wrong}`);
   }
@@ -34,15 +33,17 @@ export function checkEntryNames(entries: readonly ZipEntry[], { filename }: Whee
   return [
     ...(twice === undefined
       ? []
-      : [`${quote(filename)} holds ${quote(twice)} twice: pip takes the last one, uv and PyPI neither.`]),
+      : [`${quote(filename)} holds ${quote(twice)} twice: pip uses the last one, uv and PyPI refuse both.`]),
     ...(folder === undefined
       ? []
       : [
-          `${quote(filename)} holds ${quote(folder.name)} as a file and as a folder: pip takes the file, uv neither.`,
+          `${quote(filename)} holds ${quote(folder.name)} as a file and as a folder: pip uses the file, uv refuses both.`,
         ]),
     ...(backslash === undefined
       ? []
-      : [`${quote(filename)} holds ${quote(backslash.name)}: its backslash is a folder on Windows alone.`]),
+      : [
+          `${quote(filename)} holds ${quote(backslash.name)}: its backslash separates folders on Windows only.`,
+        ]),
   ];
 }
 
@@ -72,9 +73,9 @@ function dataFault(name: string): string | undefined {
     ...string[],
   ];
   if (!folder.endsWith('.data') || scheme === undefined) return undefined;
-  if (rest.length === 0) return 'that lies in no folder of the installation';
-  if (!SCHEMES.has(scheme)) return `in a folder that is none of ${[...SCHEMES].join(', ')}`;
-  return climbs(rest) ? 'that leads out of its folder' : undefined;
+  if (rest.length === 0) return 'that is in no folder of the installation';
+  if (!SCHEMES.has(scheme)) return `in a folder that is not one of ${[...SCHEMES].join(', ')}`;
+  return climbs(rest) ? 'that leaves its folder' : undefined;
 }
 
 /** What Linux opens at most (`PATH_MAX`, `NAME_MAX`); macOS and Windows take less. */

@@ -44,7 +44,7 @@ export function checkEntryPoints(text: string, { filename }: WheelName): Finding
       first === undefined
         ? []
         : [
-            `${quote(filename)} has ${quote(first)} twice in its entry_points.txt: pip takes it, uv does not.`,
+            `${quote(filename)} has ${quote(first)} twice in its entry_points.txt: pip accepts it, uv does not.`,
           ],
   };
 }
@@ -56,7 +56,7 @@ function lineFault(line: string, group: string | undefined): string | undefined 
   if (!GROUPS.has(group)) return undefined;
   const [name, value] = [stripSpace(line.slice(0, sign)), stripSpace(line.slice(sign + 1))];
   if (line.length > MAX_LINE_CHARACTERS) return `which is longer than ${MAX_LINE_CHARACTERS} characters`;
-  if (leavesFolder(name) || name === '.') return 'a script that does not lie in the folder of scripts';
+  if (leavesFolder(name) || name === '.') return 'a script outside the folder of scripts';
   return isCallable(`${name} = ${value}`) ? undefined : 'a script without a callable (module:function)';
 }
 

@@ -145,14 +145,14 @@ function characterFault(character: string): Fault {
 function projectFault(project: string): Fault | undefined {
   if (!project.includes('__') && PROJECT.test(project)) return undefined;
   return fault(
-    `${quote(project)} is no escaped project name`,
+    `${quote(project)} is not an escaped project name`,
     'Write each run of - _ and . in the name of the project as one _.',
   );
 }
 
 function versionFault(text: string): Fault {
   return fault(
-    `${quote(text)} is no version (PEP 440)`,
+    `${quote(text)} is not a version (PEP 440)`,
     'A version is like 1.0, 2.0rc1, 1.0.post1 or 1.0+cu121, with . and no other separator in its local part.',
   );
 }
@@ -168,15 +168,15 @@ function tagFault(segments: readonly [string, string, string]): Fault | undefine
   const wrong = segments.flatMap((segment) => segment.split('.')).find((part) => !TAG_PART.test(part));
   if (wrong !== undefined) {
     return fault(
-      `${quote(wrong)} is no part of a compatibility tag`,
+      `${quote(wrong)} is not a valid part of a compatibility tag`,
       'Tags hold letters, digits, _ and . only.',
     );
   }
   const python = segments[0].split('.').find((part) => /^[0-9]/.test(part));
   if (python === undefined) {
-    return countTags(segments) > MAX_TAGS ? fault(`it stands for more than ${MAX_TAGS} tags`) : undefined;
+    return countTags(segments) > MAX_TAGS ? fault(`it expands to more than ${MAX_TAGS} tags`) : undefined;
   }
-  return fault(`${quote(python)} is no Python tag`, 'It begins with a letter, such as py3 or cp312.');
+  return fault(`${quote(python)} is not a Python tag`, 'It begins with a letter, such as py3 or cp312.');
 }
 
 function readBuild(text: string): readonly [bigint, string] | null {

@@ -13,8 +13,8 @@ export interface Interpreter {
   readonly tags: readonly string[];
 }
 
-const MOST_MILLISECONDS = 60_000;
-const MOST_OUTPUT_BYTES = 16 * 1024 * 1024;
+const MAX_MILLISECONDS = 60_000;
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Which tags an interpreter takes is for its own pip to say, then for its packaging, and for nothing of ours.
@@ -73,13 +73,13 @@ export async function askInterpreter(python: string): Promise<Interpreter> {
   const answer = readAnswer(await run(python));
   if (answer === undefined) {
     throw unusable(
-      `${quote(python)} runs, but does not answer as Python does.`,
+      `${quote(python)} runs, but does not respond as Python does.`,
       'Name a Python interpreter, such as python3.12 or the path of one.',
     );
   }
   if (answer.tags === undefined) {
     throw unusable(
-      `${quote(answer.executable)} (Python ${answer.version}) has neither pip (20 or newer) nor packaging, nor the pip of ensurepip, so it cannot tell which wheels it takes.`,
+      `${quote(answer.executable)} (Python ${answer.version}) has neither pip (20 or newer) nor packaging, nor the pip of ensurepip, so it cannot say which wheels it can install.`,
       "Install one of them for it, for example by 'uv pip install pip' or 'python -m ensurepip'.",
     );
   }
@@ -90,9 +90,9 @@ function run(python: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (error: ExecFileException, stderr: string) => reject(startFailure(python, error, stderr));
     const limits = {
-      timeout: MOST_MILLISECONDS,
+      timeout: MAX_MILLISECONDS,
       killSignal: 'SIGKILL',
-      maxBuffer: MOST_OUTPUT_BYTES,
+      maxBuffer: MAX_OUTPUT_BYTES,
     } as const;
     try {
       execFile(python, ['-c', QUESTION], { ...limits, windowsHide: true }, (error, stdout, stderr) =>
@@ -109,13 +109,13 @@ function startFailure(python: string, error: ExecFileException, stderr: string):
   if (error.code === 'ENOENT' || error.code === 'ENOTDIR') {
     return unusable(
       `There is no Python interpreter ${quote(python)}.`,
-      'Run actions/setup-python or uv before this step, or name an interpreter that is there.',
+      'Run actions/setup-python or uv before this step, or name an interpreter that exists.',
       error,
     );
   }
   const reason = reasonIn(stderr);
   const how = error.killed
-    ? `did not answer within ${MOST_MILLISECONDS / 1000} seconds`
+    ? `did not answer within ${MAX_MILLISECONDS / 1000} seconds`
     : `does not run (${oneLine(reason) || oneLine(String(error.signal ?? error.code))})`;
   return unusable(`The Python interpreter ${quote(python)} ${how}.`, remedyFor(python, reason), error);
 }
@@ -127,7 +127,7 @@ function remedyFor(python: string, reason: string): string {
   if (VERSION_MANAGER.test(reason)) {
     return 'This is the shim of a version manager: choose a version for it (such as PYENV_VERSION), or name the path of the interpreter itself.';
   }
-  if (reason.includes('PYTHONHOME')) return 'Take PYTHONHOME out of the env of this step.';
+  if (reason.includes('PYTHONHOME')) return 'Remove PYTHONHOME from the env of this step.';
   return 'Check that it starts by itself on this machine, or name another one.';
 }
 

@@ -29,7 +29,7 @@ export interface WheelFile extends Finding {
 }
 
 /** A Tag line may claim any number of tags; the largest of real ones, and all lines together, are below a hundred. */
-const MOST_TAGS = 10_000;
+const MAX_TAGS = 10_000;
 const MAX_TAG_LINES = 1_000;
 const MAX_REQUIREMENTS = 10_000;
 
@@ -46,19 +46,22 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
   if (normaliseProject(project) !== name.project) {
     throw broken(
       filename,
-      `is of the project ${quote(project)} by its METADATA, where its name stands for ${quote(name.project)}`,
+      `has the project ${quote(project)} in its METADATA, but ${quote(name.project)} in its filename`,
     );
   }
   const version = headers.get('version')?.[0];
   if (version === undefined) throw broken(filename, 'has no Version in its METADATA');
   const read = readVersion(version);
   if (read === undefined) {
-    throw broken(filename, `has the Version ${quote(version)} in its METADATA, which is none (PEP 440)`);
+    throw broken(
+      filename,
+      `has the Version ${quote(version)} in its METADATA, which is not a version (PEP 440)`,
+    );
   }
   if (comparePublic(read, name.version) !== 0) {
     throw broken(
       filename,
-      `is of the version ${quote(version)} by its METADATA, where its name stands for ${quote(name.version.text)}`,
+      `has the version ${quote(version)} in its METADATA, but ${quote(name.version.text)} in its filename`,
     );
   }
   checkRequirements(headers.get('requires-dist') ?? [], name);
@@ -107,11 +110,11 @@ export function checkWheelFile(headers: Headers, name: WheelName): WheelFile {
   const format = formatWarnings(headers.get('wheel-version')?.[0], name);
   const lines = headers.get('tag') ?? [];
   const counts = lines.map((line) => countTags(stripSpace(line).split('-')));
-  const expanded = counts.reduce((sum, count) => sum + (count > MOST_TAGS ? 1 : count), 0);
-  if (lines.length > MAX_TAG_LINES || expanded > MOST_TAGS) {
+  const expanded = counts.reduce((sum, count) => sum + (count > MAX_TAGS ? 1 : count), 0);
+  if (lines.length > MAX_TAG_LINES || expanded > MAX_TAGS) {
     throw broken(
       name.filename,
-      `has ${lines.length} Tag lines in its WHEEL file, more than ${MAX_TAG_LINES} or of more than ${MOST_TAGS} tags`,
+      `has ${lines.length} Tag lines in its WHEEL file, more than ${MAX_TAG_LINES} or of more than ${MAX_TAGS} tags`,
     );
   }
   const tags = [...new Set(lines.flatMap(readTag))];
@@ -123,17 +126,17 @@ function formatWarnings(text: string | undefined, { filename }: WheelName): stri
   if (text === undefined) throw broken(filename, 'has no Wheel-Version in its WHEEL file');
   const numbers = stripSpace(text).split('.');
   if (!numbers.every((number) => /^[0-9]+$/.test(stripSpace(number)))) {
-    throw broken(filename, `has the Wheel-Version ${quote(text)}, which is no version`);
+    throw broken(filename, `has the Wheel-Version ${quote(text)}, which is not a version`);
   }
   const [major, minor = 0] = numbers.map(Number) as [number, number?];
-  if (major > 1) throw broken(filename, `has the Wheel-Version ${quote(text)}, and installers know 1.0`);
+  if (major > 1) throw broken(filename, `has the Wheel-Version ${quote(text)}, and installers support 1.0`);
   if (numbers.length === 1) {
     return [
-      `${quote(filename)} has the Wheel-Version ${quote(text)} and not 1.0: pip takes it, uv does not.`,
+      `${quote(filename)} has the Wheel-Version ${quote(text)} and not 1.0: pip accepts it, uv does not.`,
     ];
   }
   return major === 1 && minor > 0
-    ? [`${quote(filename)} has the Wheel-Version ${quote(text)}, which is newer than installers know.`]
+    ? [`${quote(filename)} has the Wheel-Version ${quote(text)}, which is newer than installers support.`]
     : [];
 }
 
@@ -159,7 +162,7 @@ function buildWarnings(build: string | undefined, name: WheelName): string[] {
 function readTag(line: string): string[] {
   const segments = stripSpace(line).split('-');
   if (segments.length !== 3) return [stripSpace(line).toLowerCase()];
-  return countTags(segments) > MOST_TAGS ? [line] : expandTags(segments as [string, string, string]);
+  return countTags(segments) > MAX_TAGS ? [line] : expandTags(segments as [string, string, string]);
 }
 
 function list(tags: ReadonlySet<string>): string {

@@ -44,6 +44,6 @@ function warnUnchecked({ unchecked }: DataCheck, { filename }: WheelName): strin
   if (unchecked.length === 0) return [];
   const names = unchecked.map(({ name }) => quote(name));
   return [
-    `${quote(filename)} holds ${firstOf(names, MAX_NAMED)} in bzip2 or LZMA, which were not unpacked and so not checked: pip takes it, uv does not.`,
+    `${quote(filename)} holds ${firstOf(names, MAX_NAMED)} in bzip2 or LZMA, which were not unpacked and so not checked: pip accepts it, uv does not.`,
   ];
 }

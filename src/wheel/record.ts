@@ -51,7 +51,7 @@ export function readRecord(text: string, { filename }: WheelName): RecordRows {
   }
   const warnings = isShort
     ? [
-        `${quote(filename)} has a RECORD with rows that are not a path, a hash and a size: pip takes it, uv does not.`,
+        `${quote(filename)} has a RECORD with rows that are not a path, a hash and a size: pip accepts it, uv does not.`,
       ]
     : [];
   return { rows, warnings };
@@ -81,10 +81,10 @@ export function compareRecord(
   );
   const found = [
     ...(unlisted.length === 0 ? [] : [`does not list ${list(unlisted)}`]),
-    ...(absent.length === 0 ? [] : [`lists ${list(absent)}, which it does not hold`]),
+    ...(absent.length === 0 ? [] : [`lists ${list(absent)}, which it does not contain`]),
     ...(different.length === 0
       ? []
-      : [`tells another hash or size of ${list(different.map(([name]) => name))}`]),
+      : [`has another hash or size for ${list(different.map(([name]) => name))}`]),
   ];
   if (found.length === 0) return [];
   return [

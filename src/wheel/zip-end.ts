@@ -27,7 +27,7 @@ interface EndRecord {
 const END_BYTES = 22;
 const LOCATOR_BYTES = 20;
 const ZIP64_END_BYTES = 56;
-const MOST_COMMENT_BYTES = 0xffff;
+const MAX_COMMENT_BYTES = 0xffff;
 const END_SIGNATURE = Buffer.from('PK\x05\x06', 'latin1');
 const LOCATOR_SIGNATURE = 0x07064b50;
 const ZIP64_END_SIGNATURE = 0x06064b50;
@@ -42,7 +42,7 @@ const ZIP64_END_SIGNATURE = 0x06064b50;
 export async function findZipEnd(file: FileHandle, size: number, filename: string): Promise<ZipEnd> {
   if (size === 0) throw broken(filename, 'is an empty file');
   const before = LOCATOR_BYTES + ZIP64_END_BYTES;
-  const tail = Buffer.alloc(Math.min(size, END_BYTES + MOST_COMMENT_BYTES + before));
+  const tail = Buffer.alloc(Math.min(size, END_BYTES + MAX_COMMENT_BYTES + before));
   await file.read(tail, 0, tail.length, size - tail.length);
   const at = tail.lastIndexOf(END_SIGNATURE);
   if (at === -1 || at + END_BYTES > tail.length) throw await noZip(file, size, filename);
@@ -96,10 +96,10 @@ async function noZip(file: FileHandle, size: number, filename: string) {
     );
   }
   if (/^\s*<(?:!doctype|html|head|body|\?xml)/i.test(head.toString('utf8').replace(/^\ufeff/, ''))) {
-    return broken(filename, 'is a web page that was saved under that name, not a wheel');
+    return broken(filename, 'is a web page saved under that name, not a wheel');
   }
   if (head.toString('latin1').startsWith('version https://git-lfs')) {
-    return broken(filename, 'is a pointer of Git LFS, not the wheel that it stands for');
+    return broken(filename, 'is a Git LFS pointer, not the wheel itself');
   }
-  return broken(filename, 'is no zip archive, as a wheel is');
+  return broken(filename, 'is not a zip archive, as a wheel must be');
 }

@@ -149,7 +149,7 @@ async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: stri
     throw broken(filename, `names an entry ${quote(name)} in its directory, and another one in its place`);
   }
   if (!agree(header, entry)) {
-    throw broken(filename, `tells two sizes or checksums for its entry ${quote(name)}`);
+    throw broken(filename, `has two sizes or checksums for its entry ${quote(name)}`);
   }
   return {
     header,
@@ -166,7 +166,7 @@ async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: stri
 function nameOf(entry: yauzl.Entry, filename: string): string {
   const { fileNameRaw, generalPurposeBitFlag } = entry;
   if (hasUtf8Name(entry) && !isUtf8(fileNameRaw)) {
-    throw broken(filename, `has an entry ${quote(fileNameRaw.toString('latin1'))} whose name is no UTF-8`);
+    throw broken(filename, `has an entry ${quote(fileNameRaw.toString('latin1'))} whose name is not UTF-8`);
   }
   return yauzl.getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, [], true);
 }
@@ -214,7 +214,7 @@ function checkPlaces(entries: readonly ZipEntry[], { directory, shift }: ZipEnd,
   for (const [index, { name, dataStart, compressedSize }] of placed.entries()) {
     const limit = placed[index + 1]?.headerStart ?? directory.start - shift;
     if (dataStart + compressedSize > limit) {
-      throw broken(filename, `is damaged or cut off: its entry ${quote(name)} does not lie where it should`);
+      throw broken(filename, `is damaged or cut off: its entry ${quote(name)} is not where it should be`);
     }
   }
 }
@@ -247,7 +247,7 @@ async function readEntry(
 
 function unread({ name, method }: ZipEntry, filename: string): WheelStoreError {
   return new WheelStoreError({
-    title: 'Wheel not readable',
+    title: 'Wheel unreadable',
     reason: `${quote(filename)} has a ${quote(name)} in ${COMPRESSIONS.get(method)}, so what the wheel says of itself cannot be checked.`,
     remedy: 'Compress the wheel with deflate, as all build backends and "wheel pack" do.',
   });

@@ -1,1 +1,0 @@
-import{b as o}from"./chunk-MYN2RQWK.js";var s=o((c,e)=>{e.exports=process.getBuiltinModule("node:child_process")});export{s as a};

@@ -1,1 +1,0 @@
-import{b as o}from"./chunk-MYN2RQWK.js";var s=o((t,e)=>{e.exports=process.getBuiltinModule("node:fs")});export{s as a};

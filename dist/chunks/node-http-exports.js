@@ -1,0 +1,1 @@
+import{a}from"./node-http.js";import"./runtime.js";export default a();
