@@ -101,7 +101,7 @@ function node24() {
     }
   };
   const isDone = () => readIfThere(stamp) === wanted && existsSync(NODE);
-  return { what: 'Node 24', megabytes: 120, seconds: 15, stamp, wanted, work, isDone };
+  return { what: 'Node 24', megabytes: 120, seconds: 10, stamp, wanted, work, isDone };
 }
 
 function pipInstall(args, explanation) {

@@ -191,9 +191,7 @@ describe('what is no wheel is refused, and says what it is', () => {
     expect(await wrong({ size: 7 })).toContain('with two sizes');
     expect(await wrong({ flags: 1 })).toContain('has an encrypted entry');
     expect(await wrong({ method: 99 })).toContain('cannot decompress (method 99');
-    expect(await wrong({ name: 'foo/\u0000', local: { name: 'foo/\u0000' } })).toContain(
-      'leaves its folder',
-    );
+    expect(await wrong({ name: 'foo/\u0000', local: { name: 'foo/\u0000' } })).toContain('leaves its folder');
   });
 
   test('two entries in one place, which is how a zip bomb is built', async () => {
