@@ -193,7 +193,7 @@ async function tryToWrite(
 
 /** All pages, because ours may be on any of them. */
 async function findComments({ github, at, login }: Thread, key: string): Promise<ListedComment[]> {
-  const all = await github.paginate('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', {
+  const all = await github.paginate(github.rest.issues.listComments, {
     ...at,
     per_page: 100,
   });
@@ -211,7 +211,7 @@ async function findComments({ github, at, login }: Thread, key: string): Promise
 function askOnce(github: GitHub): () => Promise<string | undefined> {
   let answer: Promise<string | undefined> | undefined;
   return () => {
-    answer ??= github.request('GET /user').then(
+    answer ??= github.rest.users.getAuthenticated().then(
       ({ data }) => data.login,
       (error: unknown) => {
         const refusal = refusalIn(error);
@@ -251,7 +251,7 @@ async function write({ github, at }: Thread, decision: Write, own: OwnWrites): P
   switch (decision.kind) {
     case 'create': {
       const { body } = decision;
-      const { data } = await github.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
+      const { data } = await github.rest.issues.createComment({
         ...at,
         body,
       });
@@ -260,7 +260,7 @@ async function write({ github, at }: Thread, decision: Write, own: OwnWrites): P
     }
     case 'update': {
       const { id, body } = decision;
-      const { data } = await github.request('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', {
+      const { data } = await github.rest.issues.updateComment({
         owner: at.owner,
         repo: at.repo,
         comment_id: id,
@@ -270,7 +270,7 @@ async function write({ github, at }: Thread, decision: Write, own: OwnWrites): P
       return data.html_url;
     }
     case 'remove':
-      await github.request('DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}', {
+      await github.rest.issues.deleteComment({
         owner: at.owner,
         repo: at.repo,
         comment_id: decision.id,
