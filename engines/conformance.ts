@@ -50,7 +50,7 @@ async function examine(engine: ProbedEngine): Promise<Report | undefined> {
       WHEEL_STORE_TEST_SECRET_ACCESS_KEY: server.secretAccessKey,
     };
     // Not waited for in one block: the engine would stand still as soon as nobody reads what it logs.
-    const tests = spawn(process.execPath, [resolve(import.meta.dirname, '../scripts/test.ts'), SUITES], {
+    const tests = spawn(process.execPath, [resolve(import.meta.dirname, '../testing/test.ts'), SUITES], {
       env,
       stdio: 'ignore',
     });

@@ -1,7 +1,7 @@
 /**
  * Makes a fresh clone ready, then runs a script of ours on Node 24:
  *
- *     node scripts/bootstrap.mjs scripts/test.ts [arguments]
+ *     node scripts/bootstrap.mjs testing/test.ts [arguments]
  *
  * It needs nothing but the machine's own Node (20 or newer), npm and Python (3.9 or newer), and does nothing
  * where all is there already. What it installs lies in node_modules and .tools, both ignored by git. A machine
