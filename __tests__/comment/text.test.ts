@@ -6,10 +6,10 @@ import { pauseFor, refusalIn } from '../../src/comment/github.ts';
 import { type ListedComment, OwnWrites } from '../../src/comment/own-writes.ts';
 import {
   type CommentContent,
+  commentKey,
   type Decision,
   type Draft,
   decideComment,
-  keyOf,
   type MarkedComment,
   type Marker,
   readMarker,
@@ -80,12 +80,12 @@ describe('the hidden first line', () => {
       workflow: 'o/r/.github/workflows/a.yml',
     };
     const keys = [
-      keyOf(parts),
-      keyOf({ ...parts, endpoint: 'https://s3.example.com' }),
-      keyOf({ ...parts, bucket: 'other' }),
-      keyOf({ ...parts, prefix: 'pull-requests' }),
-      keyOf({ ...parts, workflow: 'o/r/.github/workflows/b.yml' }),
-      keyOf({ ...parts, prefix: 'builds-->', workflow: '' }),
+      commentKey(parts),
+      commentKey({ ...parts, endpoint: 'https://s3.example.com' }),
+      commentKey({ ...parts, bucket: 'other' }),
+      commentKey({ ...parts, prefix: 'pull-requests' }),
+      commentKey({ ...parts, workflow: 'o/r/.github/workflows/b.yml' }),
+      commentKey({ ...parts, prefix: 'builds-->', workflow: '' }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
     for (const key of keys) expect(readMarker(renderMarker(marker({ key })))?.key).toBe(key);
@@ -208,7 +208,7 @@ describe('case 73: what a step wrote, over a list that lags behind', () => {
     marker: readMarker(body)!,
     updatedAt,
   });
-  const [before, ours, theirs] = ['one', 'two', 'three'].map((target) =>
+  const [before, ours, other] = ['one', 'two', 'three'].map((target) =>
     renderComment(marker({ by: target.length.toString(16) }), content(target)),
   ) as [string, string, string];
   type Case = [title: string, list: ListedComment[], shows: [number, string][], isSettled: boolean];
@@ -223,47 +223,47 @@ describe('case 73: what a step wrote, over a list that lags behind', () => {
     ['lacks it', [], [[1, ours]], false],
     ['shows the text that was there before', [listed(1, before)], [[1, ours]], false],
     ['shows that text, rewritten by another job', [listed(1, before, NOW)], [[1, ours]], false],
-    ['shows an older text of another job', [listed(1, theirs)], [[1, ours]], false],
-    ['shows a newer text of another job', [listed(1, theirs, '2026-01-01T00:00:03Z')], [[1, theirs]], true],
-    ['shows a text of the same second', [listed(1, theirs, NOW)], [[1, theirs]], false],
+    ['shows an older text of another job', [listed(1, other)], [[1, ours]], false],
+    ['shows a newer text of another job', [listed(1, other, '2026-01-01T00:00:03Z')], [[1, other]], true],
+    ['shows a text of the same second', [listed(1, other, NOW)], [[1, other]], false],
     [
       'shows another comment besides',
-      [listed(1, ours, NOW), listed(2, theirs)],
+      [listed(1, ours, NOW), listed(2, other)],
       [
         [1, ours],
-        [2, theirs],
+        [2, other],
       ],
       true,
     ],
     [
       'shows another comment alone',
-      [listed(2, theirs)],
+      [listed(2, other)],
       [
-        [2, theirs],
+        [2, other],
         [1, ours],
       ],
       false,
     ],
   ])('a list that %s', (_title, list, shows, isSettled) => {
     const own = new OwnWrites();
-    own.look([listed(1, before)]);
-    own.wrote(1, ours, NOW);
-    const view = own.look(list);
+    own.apply([listed(1, before)]);
+    own.recordWrite(1, ours, NOW);
+    const view = own.apply(list);
     expect(view.comments.map(({ id, body }) => [id, body])).toEqual(shows);
     expect(view.isSettled).toBe(isSettled);
   });
 
   test('what is gone stays gone, however long it is listed', () => {
     const own = new OwnWrites();
-    own.wrote(1, ours, NOW);
-    own.removed(1);
+    own.recordWrite(1, ours, NOW);
+    own.recordRemoval(1);
     for (let look = 0; look < 3; look += 1)
-      expect(own.look([listed(1, ours, NOW)])).toEqual({ comments: [], isSettled: true });
+      expect(own.apply([listed(1, ours, NOW)])).toEqual({ comments: [], isSettled: true });
   });
 
   test('a step that has written nothing takes the list as it is', () => {
-    const list = [listed(1, before), listed(2, theirs)];
-    expect(new OwnWrites().look(list)).toEqual({ comments: list, isSettled: true });
+    const list = [listed(1, before), listed(2, other)];
+    expect(new OwnWrites().apply(list)).toEqual({ comments: list, isSettled: true });
   });
 });
 
@@ -311,7 +311,7 @@ describe('however the requests of many jobs fall between each other', () => {
     let waits = 0;
     for (;;) {
       yield;
-      const view = own.look(world.past[Math.max(0, world.now - world.lag)] ?? []);
+      const view = own.apply(world.past[Math.max(0, world.now - world.lag)] ?? []);
       yield;
       const stamp = { run: '7', attempt: '1', commit: A };
       const decision = decideComment(view.comments, {
@@ -331,18 +331,18 @@ describe('however the requests of many jobs fall between each other', () => {
       const id = decision.kind === 'create' ? world.nextId : decision.id;
       if (decision.kind === 'create') world.nextId += 1;
       else if (!world.comments.has(id)) {
-        own.removed(id);
+        own.recordRemoval(id);
         continue;
       }
       if (decision.kind === 'remove') {
         world.comments.delete(id);
-        own.removed(id);
+        own.recordRemoval(id);
         continue;
       }
       world.comments.set(id, decision.body);
       // Many requests fall into one second.
       world.updatedAt.set(id, String(Math.floor(world.now / 10)).padStart(9, '0'));
-      own.wrote(id, decision.body, world.updatedAt.get(id)!);
+      own.recordWrite(id, decision.body, world.updatedAt.get(id)!);
     }
   }
 

@@ -28,8 +28,8 @@ describe('the commit before a change', () => {
       'the base of the pull request',
     ],
     ['of a merge group', group, head, head, base, 'the base of the merge group'],
-  ])('%s', (_title, event, commit, runCommit, before, what) => {
-    expect(commitBefore(event, commit, runCommit)).toEqual({ commit: before, what });
+  ])('%s', (_title, event, commit, runCommit, before, description) => {
+    expect(commitBefore(event, commit, runCommit)).toEqual({ commit: before, description });
   });
 
   test.each<[string, object, string]>([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { renderComment } from '../../src/comment/text.ts';
-import { commitNamedBy } from '../../src/provenance/commits.ts';
+import { commitInVersion } from '../../src/provenance/commits.ts';
 import { provenanceOf } from '../../src/provenance/left-over.ts';
 import { printable } from '../../src/runner/log.ts';
 import { escapeCell } from '../../src/runner/markdown.ts';
@@ -135,7 +135,7 @@ test.each([
   ['1.0+g123', undefined],
   ['1.0+gpu1234567', undefined],
 ])('version %s names commit %p', (version, commit) => {
-  expect(commitNamedBy(version)).toBe(commit);
+  expect(commitInVersion(version)).toBe(commit);
 });
 
 describe('where a wheel is from, by its times against the job’s beginning', () => {
@@ -145,7 +145,7 @@ describe('where a wheel is from, by its times against the job’s beginning', ()
     ['built at its very beginning', BEGAN, BEGAN, 'this job'],
     ['within the error of a coarse clock', BEGAN - 2_000, BEGAN - 2_000, 'this job'],
     ['left by a job before', BEGAN - 2_001, BEGAN - 2_001, 'left over'],
-    ['restored with its old time', BEGAN - 60_000, BEGAN + 5_000, 'brought along'],
+    ['restored with its old time', BEGAN - 60_000, BEGAN + 5_000, 'restored'],
     ['a time of modification in the future', BEGAN + 60_000, BEGAN - 60_000, 'this job'],
   ];
   test.each(cases)('%s', (_title, modified, placed, origin) => {

@@ -56,7 +56,7 @@ describe('the change in size', () => {
     ['a byte', 999_999, '+1 byte (+0.0%) against'],
     ['none', 1_000_000, 'none in size against'],
   ])('%s', (_title, size, says) => {
-    const summary = summaryOf([foo], { before: { size, earlier: { commit: BEFORE, what: 'the base' } } });
+    const summary = summaryOf([foo], { before: { size, earlier: { commit: BEFORE, description: 'the base' } } });
     const link = `[<code>bbbbbbb</code>](https://github.com/octo/demo/commit/${BEFORE}), the base`;
     expect(summary).toContain(`| Change | ${says} ${link} |`);
   });
@@ -191,7 +191,7 @@ describe('whatever text comes from outside', () => {
     const largest = [{ name: text, compressedSize: 1, size: 1 }];
     return summaryOf([{ ...wheel, url, plainUrl: url }], {
       inventory: { files: 11, unpackedSize: 1, largest },
-      before: { size: 7, earlier: { commit: BEFORE, what: text } },
+      before: { size: 7, earlier: { commit: BEFORE, description: text } },
       reason: text,
       heading: text,
     });

@@ -4,12 +4,12 @@ import { constants, copyFile, link, lstat, mkdir, rename, rm, symlink } from 'no
 import { join } from 'node:path';
 import { tooFewFreeBytes } from '../disk/disk.ts';
 import type { CacheSettings } from '../runner/inputs.ts';
-import { say, warn } from '../runner/log.ts';
+import { info, warn } from '../runner/log.ts';
 import type { SavedWheel, WheelCache } from '../slots/download.ts';
 import { type HashedWheel, isHashed } from '../slots/stored.ts';
 import { wordsOf } from '../untrusted/foreign-text.ts';
-import { type Answer, KEPT_FILE } from './answer.ts';
 import { runCacheProcess } from './process.ts';
+import { CACHED_FILE, type CacheResult } from './result.ts';
 
 /** The cache of one step. */
 export interface ActionsCache extends WheelCache {
@@ -17,7 +17,7 @@ export interface ActionsCache extends WheelCache {
    * Keeps the wheels that were downloaded. What cannot be kept is told and is no failure; when the signal aborts,
    * the rest is not kept.
    */
-  keep(saved: readonly SavedWheel[], signal: AbortSignal): Promise<void>;
+  save(saved: readonly SavedWheel[], signal: AbortSignal): Promise<void>;
 }
 
 /** GitHub takes no larger entry (`@actions/cache`, cache.ts), and keeps no more for a repository by default. */
@@ -32,7 +32,7 @@ export function openCache(settings: CacheSettings): ActionsCache {
   const refused = new Set<string>();
   let isUsable = true;
   /** After one fault nothing more is asked in this step: each further one would cost the job a minute. */
-  const noteOutcome = ({ outcome }: Answer) => {
+  const checkUsable = ({ outcome }: CacheResult) => {
     if (outcome === 'fault' || outcome === 'unavailable') isUsable = false;
   };
   const refuse = (wheel: HashedWheel, reason: string) => {
@@ -45,21 +45,23 @@ export function openCache(settings: CacheSettings): ActionsCache {
   return {
     async restore(wheel, path, signal) {
       if (!isUsable) return false;
-      const answer = await inFolder(settings, (folder) => restore(settings, wheel, folder, path, signal));
+      const result = await withTemporaryFolder(settings, (folder) =>
+        restore(settings, wheel, folder, path, signal),
+      );
       signal.throwIfAborted();
-      noteOutcome(answer);
-      if (answer.outcome === 'broken-entry') refuse(wheel, answer.reason);
-      else tellRestored(wheel, answer);
-      return answer.outcome === 'done';
+      checkUsable(result);
+      if (result.outcome === 'broken-entry') refuse(wheel, result.reason);
+      else logRestored(wheel, result);
+      return result.outcome === 'done';
     },
     refuse: (wheel) => refuse(wheel, 'other bytes'),
-    async keep(saved, signal) {
-      for (const one of worthKeeping(saved, refused)) {
+    async save(saved, signal) {
+      for (const one of wheelsToSave(saved, refused)) {
         if (!isUsable || signal.aborted) return;
-        const answer = await inFolder(settings, (folder) => keep(settings, one, folder, signal));
+        const result = await withTemporaryFolder(settings, (folder) => save(settings, one, folder, signal));
         if (signal.aborted) return;
-        noteOutcome(answer);
-        tellKept(one.wheel, answer);
+        checkUsable(result);
+        logSaved(one.wheel, result);
       }
     },
   };
@@ -71,20 +73,23 @@ function cacheKey({ sha256 }: HashedWheel): string {
 }
 
 /** A wheel on disk that the cache is to keep. */
-interface KeptWheel extends Pick<SavedWheel, 'path'> {
+interface WheelToSave extends Pick<SavedWheel, 'path'> {
   readonly wheel: HashedWheel;
 }
 
 /** What came from the bucket, once per SHA-256; an entry that is there and was refused cannot be replaced. */
-function worthKeeping(saved: readonly SavedWheel[], refused: ReadonlySet<string>): KeptWheel[] {
+function wheelsToSave(saved: readonly SavedWheel[], refused: ReadonlySet<string>): WheelToSave[] {
   const fresh = saved.flatMap(({ wheel, path, how }) =>
     how === 'downloaded' && isHashed(wheel) && !refused.has(wheel.sha256) ? [{ wheel, path }] : [],
   );
   return [...new Map(fresh.map((one) => [one.wheel.sha256, one])).values()];
 }
 
-/** Lends a folder of its own in the job's temporary one. What is thrown becomes an answer. */
-async function inFolder({ temp }: CacheSettings, work: (folder: string) => Promise<Answer>): Promise<Answer> {
+/** Lends a folder of its own in the job's temporary one. What is thrown becomes a result. */
+async function withTemporaryFolder(
+  { temp }: CacheSettings,
+  work: (folder: string) => Promise<CacheResult>,
+): Promise<CacheResult> {
   // `@actions/cache` puts it into a command line without quotes.
   if (/[\s"']/.test(temp)) return { outcome: 'unavailable', reason: `${temp} holds white space or quotes` };
   const folder = join(temp, `wheel-store-${randomUUID()}`);
@@ -105,37 +110,37 @@ async function restore(
   folder: string,
   path: string,
   signal: AbortSignal,
-): Promise<Answer> {
-  const shortage = await shortageOf(folder, 2 * wheel.size + ARCHIVE_OVERHEAD);
+): Promise<CacheResult> {
+  const shortage = await checkFreeSpace(folder, 2 * wheel.size + ARCHIVE_OVERHEAD);
   if (shortage !== undefined) return shortage;
   const request = { operation: 'restore', key: cacheKey(wheel), folder, size: wheel.size } as const;
-  const answer = await runCacheProcess(settings, request, signal);
-  if (answer.outcome !== 'done') return answer;
-  const file = join(folder, KEPT_FILE);
+  const result = await runCacheProcess(settings, request, signal);
+  if (result.outcome !== 'done') return result;
+  const file = join(folder, CACHED_FILE);
   const found = await lstat(file).catch(() => undefined);
   if (found?.isFile() !== true) return { outcome: 'broken-entry', reason: 'no file' };
   if (found.size !== wheel.size) return { outcome: 'broken-entry', reason: `${found.size} bytes` };
   await move(file, path);
-  return answer;
+  return result;
 }
 
 /** The wheel stays where it is: the archive is made through a link, and removed when it is sent. */
-async function keep(
+async function save(
   settings: CacheSettings,
-  { wheel, path }: KeptWheel,
+  { wheel, path }: WheelToSave,
   folder: string,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<CacheResult> {
   if (wheel.size > MAX_BYTES) return { outcome: 'declined', reason: 'GitHub caches nothing above 10 GiB' };
-  const shortage = await shortageOf(folder, wheel.size + ARCHIVE_OVERHEAD);
+  const shortage = await checkFreeSpace(folder, wheel.size + ARCHIVE_OVERHEAD);
   if (shortage !== undefined) return shortage;
-  const file = join(folder, KEPT_FILE);
+  const file = join(folder, CACHED_FILE);
   await link(path, file).catch(() => symlink(path, file));
   const request = { operation: 'save', key: cacheKey(wheel), folder, size: wheel.size } as const;
   return runCacheProcess(settings, request, signal);
 }
 
-async function shortageOf(folder: string, bytes: number): Promise<Answer | undefined> {
+async function checkFreeSpace(folder: string, bytes: number): Promise<CacheResult | undefined> {
   const free = await tooFewFreeBytes(folder, bytes);
   if (free === undefined) return undefined;
   return {
@@ -159,14 +164,14 @@ async function move(from: string, to: string): Promise<void> {
   }
 }
 
-function tellRestored(wheel: HashedWheel, { outcome, reason }: Answer): void {
+function logRestored(wheel: HashedWheel, { outcome, reason }: CacheResult): void {
   const { filename } = wheel.name;
   if (outcome === 'none') {
-    say(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). Downloading it from the bucket.`);
+    info(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). Downloading it from the bucket.`);
   } else if (outcome === 'declined') {
-    say(`The Actions cache is not used for ${filename}: ${reason}. Downloading it from the bucket.`);
+    info(`The Actions cache is not used for ${filename}: ${reason}. Downloading it from the bucket.`);
   } else if (outcome === 'unavailable') {
-    say(`There is no Actions cache for this step: ${reason}. Everything is downloaded from the bucket.`);
+    info(`There is no Actions cache for this step: ${reason}. Everything is downloaded from the bucket.`);
   } else if (outcome === 'fault') {
     warn(
       `The Actions cache failed: ${reason}. It is not used again in this step; everything is downloaded from the bucket.`,
@@ -175,10 +180,10 @@ function tellRestored(wheel: HashedWheel, { outcome, reason }: Answer): void {
   }
 }
 
-function tellKept(wheel: HashedWheel, { outcome, reason }: Answer): void {
+function logSaved(wheel: HashedWheel, { outcome, reason }: CacheResult): void {
   const { filename } = wheel.name;
-  if (outcome === 'done') say(`Saved ${filename} to the Actions cache as ${cacheKey(wheel)}.`);
+  if (outcome === 'done') info(`Saved ${filename} to the Actions cache as ${cacheKey(wheel)}.`);
   else if (outcome === 'fault')
     warn(`${filename} could not be saved to the Actions cache: ${reason}.`, CACHE_FAILED);
-  else say(`${filename} was not saved to the Actions cache: ${reason}.`);
+  else info(`${filename} was not saved to the Actions cache: ${reason}.`);
 }

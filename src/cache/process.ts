@@ -6,7 +6,14 @@ import { createInterface } from 'node:readline';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { trace } from '../runner/log.ts';
 import { hideSecrets, wordsOf } from '../untrusted/foreign-text.ts';
-import { type Answer, judge, type Line, type Operation, readLine, withoutMasked } from './answer.ts';
+import {
+  type CacheResult,
+  interpretResult,
+  maskSecrets,
+  type Operation,
+  type OutputLine,
+  parseLine,
+} from './result.ts';
 
 /** What the process is to do. */
 export interface CacheRequest {
@@ -33,10 +40,10 @@ export async function runCacheProcess(
   { environment }: CacheSettings,
   request: CacheRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<CacheResult> {
   signal.throwIfAborted();
   const { operation, key, folder, size } = request;
-  const child = spawn(process.execPath, [programBeside(process.argv[1]!), operation, key], {
+  const child = spawn(process.execPath, [cacheProgram(process.argv[1]!), operation, key], {
     cwd: folder,
     env: {
       ...environment,
@@ -48,21 +55,21 @@ export async function runCacheProcess(
     // A process group of its own, which ends as one, tar included.
     detached: process.platform !== 'win32',
   });
-  const seconds = secondsFor(size);
-  const timeUp = AbortSignal.timeout(seconds * 1000);
-  const either = AbortSignal.any([signal, timeUp]);
-  const end = () => endGroup(child);
-  either.addEventListener('abort', end);
+  const seconds = timeoutSeconds(size);
+  const timeout = AbortSignal.timeout(seconds * 1000);
+  const either = AbortSignal.any([signal, timeout]);
+  const kill = () => killGroup(child);
+  either.addEventListener('abort', kill);
   try {
-    const lines = linesOf(child, environment);
-    const sent = await answerOf(child);
+    const lines = collectLines(child, environment);
+    const sent = await waitForResult(child);
     signal.throwIfAborted();
-    if (sent === undefined && timeUp.aborted) {
+    if (sent === undefined && timeout.aborted) {
       return { outcome: 'fault', reason: `it was not done within ${seconds} seconds` };
     }
-    return judge(sent, lines);
+    return interpretResult(sent, lines);
   } finally {
-    either.removeEventListener('abort', end);
+    either.removeEventListener('abort', kill);
   }
 }
 
@@ -72,49 +79,49 @@ export async function runCacheProcess(
  *
  * @param size - bytes
  */
-export function secondsFor(size: number): number {
+export function timeoutSeconds(size: number): number {
   return 60 + Math.ceil(size / (4 * 1024 * 1024));
 }
 
 /** The build puts it beside the entries of the actions, one of which the runner started. */
-function programBeside(entry: string): string {
+function cacheProgram(entry: string): string {
   return join(dirname(entry), 'cache.js');
 }
 
 /** Waits until the process has ended and all that it printed is read. */
-async function answerOf(child: ChildProcess): Promise<Answer | undefined> {
-  let answer: Answer | undefined;
+async function waitForResult(child: ChildProcess): Promise<CacheResult | undefined> {
+  let result: CacheResult | undefined;
   child.on('message', (message) => {
-    answer = message as Answer;
+    result = message as CacheResult;
   });
   try {
     await once(child, 'close');
   } catch (error) {
     return { outcome: 'fault', reason: wordsOf(error) };
   }
-  return answer;
+  return result;
 }
 
 /** The lines as they come, without secrets; each is shown with step debugging on. */
-function linesOf(child: ChildProcess, environment: CacheSettings['environment']): readonly Line[] {
+function collectLines(child: ChildProcess, environment: CacheSettings['environment']): readonly OutputLine[] {
   const secrets = new Set([environment.ACTIONS_RUNTIME_TOKEN ?? '']);
-  const lines: Line[] = [];
-  const take = (raw: string) => {
-    const { kind, text } = readLine(raw);
+  const lines: OutputLine[] = [];
+  const onLine = (raw: string) => {
+    const { kind, text } = parseLine(raw);
     if (kind === 'secret') {
       secrets.add(text);
       hideSecrets([text]);
       return;
     }
-    const clean = withoutMasked(text, secrets);
+    const clean = maskSecrets(text, secrets);
     lines.push({ kind, text: clean });
     trace(`Actions cache: ${clean}`);
   };
-  for (const input of [child.stdout!, child.stderr!]) createInterface({ input }).on('line', take);
+  for (const input of [child.stdout!, child.stderr!]) createInterface({ input }).on('line', onLine);
   return lines;
 }
 
-function endGroup(child: ChildProcess): void {
+function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {
     if (process.platform === 'win32') child.kill('SIGKILL');

@@ -2,7 +2,7 @@
  * What a step wrote itself, over what GitHub lists: its list of comments may lag behind by seconds, and shows neither
  * a comment that was just created nor the new text of one that was just edited. Values in, values out.
  */
-import { asStored, type MarkedComment, readMarker } from './text.ts';
+import { type MarkedComment, normaliseBody, readMarker } from './text.ts';
 
 /** A comment as GitHub lists it. */
 export interface ListedComment extends MarkedComment {
@@ -29,7 +29,7 @@ export class OwnWrites {
   readonly #removed = new Set<number>();
 
   /** Notes that GitHub has taken a comment's text. */
-  wrote(id: number, body: string, updatedAt: string): void {
+  recordWrite(id: number, body: string, updatedAt: string): void {
     const marker = readMarker(body);
     if (marker === undefined) return;
     const earlier = new Set(this.#listed.get(id));
@@ -37,19 +37,19 @@ export class OwnWrites {
   }
 
   /** Notes that a comment is gone, by this step or by somebody else. */
-  removed(id: number): void {
+  recordRemoval(id: number): void {
     this.#removed.add(id);
     this.#written.delete(id);
   }
 
   /** Lays what this step wrote over a list. A comment of ours that the list lacks is there all the same. */
-  look(listed: readonly ListedComment[]): View {
+  apply(listed: readonly ListedComment[]): View {
     const shown = new Set<number>();
     const comments = listed
       .filter(({ id }) => !this.#removed.has(id))
       .map((comment) => {
         const write = this.#written.get(comment.id);
-        this.#note(comment);
+        this.#recordListed(comment);
         if (write === undefined) return comment;
         const age = ageOf(comment, write);
         if (age === 'ours') shown.add(comment.id);
@@ -64,15 +64,15 @@ export class OwnWrites {
     };
   }
 
-  #note({ id, body }: MarkedComment): void {
+  #recordListed({ id, body }: MarkedComment): void {
     const bodies = this.#listed.get(id) ?? new Set();
-    this.#listed.set(id, bodies.add(asStored(body)));
+    this.#listed.set(id, bodies.add(normaliseBody(body)));
   }
 }
 
 /** Which came first: what is listed, or what this step wrote. Within one second there may be no telling. */
 function ageOf(listed: ListedComment, { comment, earlier }: Write): 'ours' | 'earlier' | 'later' | 'unknown' {
-  if (asStored(listed.body) === asStored(comment.body)) return 'ours';
-  if (earlier.has(asStored(listed.body)) || listed.updatedAt < comment.updatedAt) return 'earlier';
+  if (normaliseBody(listed.body) === normaliseBody(comment.body)) return 'ours';
+  if (earlier.has(normaliseBody(listed.body)) || listed.updatedAt < comment.updatedAt) return 'earlier';
   return listed.updatedAt > comment.updatedAt ? 'later' : 'unknown';
 }

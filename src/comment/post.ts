@@ -8,7 +8,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
 import type { CommentInputs, StoreInputs } from '../runner/inputs.ts';
-import { say, trace } from '../runner/log.ts';
+import { info, trace } from '../runner/log.ts';
 import { converge, type Next } from '../slots/converge.ts';
 import { indexKey } from '../slots/layout.ts';
 import { readCommit } from '../slots/lookup.ts';
@@ -27,10 +27,10 @@ import { type ListedComment, OwnWrites } from './own-writes.ts';
 import { explainRefusal } from './refusals.ts';
 import {
   type CommentContent,
+  commentKey,
   type Decision,
   decideComment,
   isOlder,
-  keyOf,
   readMarker,
   type Stamp,
 } from './text.ts';
@@ -38,7 +38,7 @@ import {
 /** A pull request and who speaks to it. */
 interface Thread {
   readonly github: GitHub;
-  readonly at: { readonly owner: string; readonly repo: string; readonly issue_number: number };
+  readonly issue: { readonly owner: string; readonly repo: string; readonly issue_number: number };
   /** Asked for when a comment by a person carries our marker; undefined: an app, whose token has no person. */
   readonly login: () => Promise<string | undefined>;
 }
@@ -77,9 +77,9 @@ export async function commentOnPullRequest(
     { ...comment, proxies: inputs.proxies, requestTimeout: inputs.bucket.requestTimeout },
     patience,
   );
-  const thread = { github, at: { owner, repo, issue_number: pullRequest }, login: askOnce(github) };
+  const thread = { github, issue: { owner, repo, issue_number: pullRequest }, login: loginOnce(github) };
   try {
-    await bringUpToDate(bucket, inputs, comment, thread, patience);
+    await updateComment(bucket, inputs, comment, thread, patience);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw explainRefusal(error, { ...comment, pullRequest, repository: `${owner}/${repo}` });
@@ -98,7 +98,7 @@ interface Progress {
   waits: number;
 }
 
-async function bringUpToDate(
+async function updateComment(
   bucket: Bucket,
   inputs: StoreInputs,
   comment: CommentInputs,
@@ -106,7 +106,7 @@ async function bringUpToDate(
   patience: Patience,
 ): Promise<void> {
   const stamp: Stamp = { ...comment.origin, commit: inputs.place.commit };
-  const key = keyOf({
+  const key = commentKey({
     // Without the password that the endpoint may hold: the comment shows a hash of all this.
     endpoint: bucket.address,
     bucket: inputs.bucket.name,
@@ -117,23 +117,23 @@ async function bringUpToDate(
   const known = new Map<string, StoredWheel>();
   const progress: Progress = { own: new OwnWrites(), url: '', failures: 0, unansweredCreates: 0, waits: 0 };
   const round = async (number: number): Promise<Next> => {
-    const view = progress.own.look(await findComments(thread, key));
+    const view = progress.own.apply(await findComments(thread, key));
     const content = await readContent(bucket, inputs, known, patience.signal);
     const decision = decideComment(view.comments, { key, stamp, by, content });
     const lagMs = pauseForList(decision, view.isSettled, progress);
     if (lagMs !== undefined) return { pauseMs: lagMs };
     if (decision.kind === 'done' || decision.kind === 'leave') {
-      sayOutcome(decision, thread, stamp, progress.url);
+      logOutcome(decision, thread, stamp, progress.url);
       return 'done';
     }
     if (!(await tryToWrite(thread, decision, progress, patience))) return { pauseMs: 0 };
     if (decision.kind === 'update' && decision.replaces) return { pauseMs: SETTLING_MS };
     return number === 1 ? { pauseMs: 0 } : 'back-off';
   };
-  await converge(round, { max: MAX_ROUNDS, signal: patience.signal, contended });
+  await converge(round, { max: MAX_ROUNDS, signal: patience.signal, contended: conflictError });
 }
 
-function contended(): WheelStoreError {
+function conflictError(): WheelStoreError {
   return new WheelStoreError({
     title: 'Comment conflict',
     reason: `The comment was changed by others in each of ${MAX_ROUNDS} rounds.`,
@@ -177,7 +177,7 @@ async function tryToWrite(
     const { status } = refusalIn(error);
     // What was deleted since it was listed is gone, however long the list goes on to show it.
     if (decision.kind !== 'create' && status === 404) {
-      progress.own.removed(decision.id);
+      progress.own.recordRemoval(decision.id);
       return false;
     }
     progress.failures += 1;
@@ -192,9 +192,9 @@ async function tryToWrite(
 }
 
 /** All pages, because ours may be on any of them. */
-async function findComments({ github, at, login }: Thread, key: string): Promise<ListedComment[]> {
+async function findComments({ github, issue, login }: Thread, key: string): Promise<ListedComment[]> {
   const all = await github.paginate('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', {
-    ...at,
+    ...issue,
     per_page: 100,
   });
   const found: ListedComment[] = [];
@@ -208,7 +208,7 @@ async function findComments({ github, at, login }: Thread, key: string): Promise
   return found;
 }
 
-function askOnce(github: GitHub): () => Promise<string | undefined> {
+function loginOnce(github: GitHub): () => Promise<string | undefined> {
   let answer: Promise<string | undefined> | undefined;
   return () => {
     answer ??= github.request('GET /user').then(
@@ -246,50 +246,55 @@ async function readContent(
 }
 
 /** @returns where the comment is; empty when one was taken away */
-async function write({ github, at }: Thread, decision: Write, own: OwnWrites): Promise<string> {
+async function write({ github, issue }: Thread, decision: Write, own: OwnWrites): Promise<string> {
   trace(`Comment: ${decision.kind}.`);
   switch (decision.kind) {
     case 'create': {
       const { body } = decision;
       const { data } = await github.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
-        ...at,
+        ...issue,
         body,
       });
-      own.wrote(Number(data.id), body, data.updated_at);
+      own.recordWrite(Number(data.id), body, data.updated_at);
       return data.html_url;
     }
     case 'update': {
       const { id, body } = decision;
       const { data } = await github.request('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', {
-        owner: at.owner,
-        repo: at.repo,
+        owner: issue.owner,
+        repo: issue.repo,
         comment_id: id,
         body,
       });
-      own.wrote(id, body, data.updated_at);
+      own.recordWrite(id, body, data.updated_at);
       return data.html_url;
     }
     case 'remove':
       await github.request('DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}', {
-        owner: at.owner,
-        repo: at.repo,
+        owner: issue.owner,
+        repo: issue.repo,
         comment_id: decision.id,
       });
-      own.removed(decision.id);
+      own.recordRemoval(decision.id);
       return '';
   }
 }
 
-function sayOutcome(decision: Exclude<Decision, Write>, { at }: Thread, stamp: Stamp, written: string): void {
-  const which = `pull request #${at.issue_number}`;
+function logOutcome(
+  decision: Exclude<Decision, Write>,
+  { issue }: Thread,
+  stamp: Stamp,
+  written: string,
+): void {
+  const which = `pull request #${issue.issue_number}`;
   if (decision.kind === 'done') {
-    say(
+    info(
       written === '' ? `The comment on ${which} is already up to date.` : `Commented on ${which}: ${written}`,
     );
     return;
   }
   const { shown } = decision;
-  say(
+  info(
     !isOlder(stamp, shown)
       ? `The comment on ${which} was not changed: this run has already written commit ${shown.commit} there, and ${stamp.commit} is another. Give all jobs of a workflow the same 'commit'.`
       : `The comment on ${which} was not changed: it shows commit ${shown.commit} of run ${shown.run}, attempt ${shown.attempt}, which is newer than run ${stamp.run}, attempt ${stamp.attempt}.`,

@@ -14,7 +14,7 @@ export interface Stamp {
 
 /** What the hidden first line of a comment says. */
 export interface Marker extends Stamp {
-  /** Whose comment it is: see {@link keyOf}. */
+  /** Whose comment it is: see {@link commentKey}. */
   readonly key: string;
   /** The step that created the comment, so that it takes away its own and nobody else's. */
   readonly by: string;
@@ -53,7 +53,7 @@ const MAX_OPEN = 3;
  * Names a comment by what it is for, so that two workflows, or one that fills two stores, do not take each other's.
  * A digest: names of buckets and workflows may hold what would end the hidden line, or what shall not be shown.
  */
-export function keyOf(parts: {
+export function commentKey(parts: {
   readonly endpoint: string;
   readonly bucket: string;
   readonly prefix: string;
@@ -151,8 +151,8 @@ export function decideComment(found: readonly MarkedComment[], draft: Draft): De
   const { key, stamp, by, content } = draft;
   const [kept, ...later] = found.toSorted((a, b) => a.id - b.id);
   if (kept === undefined) return { kind: 'create', body: renderComment({ key, ...stamp, by }, content) };
-  const surplus = later.find(({ marker }) => marker.by === by || isOlder(marker, stamp));
-  if (surplus !== undefined) return { kind: 'remove', id: surplus.id };
+  const duplicate = later.find(({ marker }) => marker.by === by || isOlder(marker, stamp));
+  if (duplicate !== undefined) return { kind: 'remove', id: duplicate.id };
   const newest = found.map(({ marker }) => marker).reduce((a, b) => (isOlder(a, b) ? b : a));
   const isOurCommit = newest.commit === stamp.commit;
   if (!isOurCommit && !isOlder(newest, stamp)) return { kind: 'leave', shown: newest };
@@ -161,7 +161,7 @@ export function decideComment(found: readonly MarkedComment[], draft: Draft): De
     { key, ...stamp, run: shown.run, attempt: shown.attempt, by: kept.marker.by },
     content,
   );
-  if (asStored(kept.body) === asStored(body)) return { kind: 'done', id: kept.id };
+  if (normaliseBody(kept.body) === normaliseBody(body)) return { kind: 'done', id: kept.id };
   return { kind: 'update', id: kept.id, body, replaces: kept.marker.commit !== stamp.commit };
 }
 
@@ -171,6 +171,6 @@ export function isOlder(a: Omit<Stamp, 'commit'>, b: Omit<Stamp, 'commit'>): boo
 }
 
 /** A comment's text for comparisons: GitHub's own editor ends lines with CRLF, and drops the last one. */
-export function asStored(body: string): string {
+export function normaliseBody(body: string): string {
   return body.replaceAll('\r\n', '\n').trimEnd();
 }

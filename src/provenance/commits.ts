@@ -1,13 +1,13 @@
 /** Warnings for wheels that are about to be stored, or looked for, under a commit they are not of. */
 
 import type { CommonInputs } from '../runner/inputs.ts';
-import { say, warn } from '../runner/log.ts';
+import { info, warn } from '../runner/log.ts';
 import { checkedOutCommit } from './checkout.ts';
 import { refuseStale } from './stale.ts';
 
 /** For store: the checkout that the wheel was built from should be the commit that it is stored under. */
 export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Promise<void> {
-  say(`Commit ${place.commit}.`);
+  info(`Commit ${place.commit}.`);
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
@@ -18,7 +18,7 @@ export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Pro
 
 /** For find: only where the commit is the run's own; who asks for another commit on purpose knows it. */
 export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInputs): Promise<void> {
-  say(`Commit ${place.commit}.`);
+  info(`Commit ${place.commit}.`);
   if (place.commit !== runCommit) return;
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
@@ -39,7 +39,7 @@ export async function checkVersion(
   { place: { commit }, workspace }: CommonInputs,
   allowStale: boolean,
 ): Promise<void> {
-  const named = commitNamedBy(version);
+  const named = commitInVersion(version);
   if (named === undefined || commit.length !== 40 || commit.startsWith(named)) return;
   const isCheckedOut = (await checkedOutCommit(workspace))?.startsWith(named) === true;
   refuseStale(
@@ -58,7 +58,7 @@ export async function checkVersion(
  *
  * @returns lower-case hex digits, at least 7; undefined when it names none
  */
-export function commitNamedBy(version: string): string | undefined {
+export function commitInVersion(version: string): string | undefined {
   return /[+.]g([0-9a-f]{7,40})(?=[.]|$)/.exec(version.toLowerCase())?.[1];
 }
 

@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { OpenWheel } from '../disk/open-wheel.ts';
-import { say } from '../runner/log.ts';
+import { info } from '../runner/log.ts';
 import { refuseStale } from './stale.ts';
 
 /** When a wheel came to be where it is, milliseconds since 1970. */
@@ -14,13 +14,13 @@ const COARSEST_CLOCK_MS = 2_000;
 /**
  * For store: what is stored under this commit should have been built, or at least brought here, by this job.
  *
- * @param began - see {@link jobBegan}
+ * @param began - see {@link jobStartTime}
  * @throws WheelStoreError for a wheel that was there before, unless `allowStale` only warns of it
  */
 export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allowStale: boolean): void {
   const provenance = began === undefined ? 'this job' : provenanceOf(wheel, began);
-  if (provenance === 'brought along') {
-    say(
+  if (provenance === 'restored') {
+    info(
       `${wheel.filename} was last written before this job began, but put here during it, as happens when a cache or a copy keeps file times.`,
     );
   }
@@ -45,10 +45,10 @@ export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allow
 export function provenanceOf(
   { modified, placed }: WheelTimes,
   began: number,
-): 'this job' | 'brought along' | 'left over' {
+): 'this job' | 'restored' | 'left over' {
   const isBefore = (time: number) => time < began - COARSEST_CLOCK_MS;
   if (isBefore(modified) && isBefore(placed)) return 'left over';
-  return isBefore(modified) ? 'brought along' : 'this job';
+  return isBefore(modified) ? 'restored' : 'this job';
 }
 
 /**
@@ -60,7 +60,7 @@ export function provenanceOf(
  * @param eventPath - `GITHUB_EVENT_PATH`; undefined outside GitHub
  * @returns milliseconds since 1970; undefined where there is no such file
  */
-export async function jobBegan(eventPath: string | undefined): Promise<number | undefined> {
+export async function jobStartTime(eventPath: string | undefined): Promise<number | undefined> {
   if (eventPath === undefined) return undefined;
   try {
     const [file, folder] = await Promise.all([stat(eventPath), stat(dirname(eventPath))]);

@@ -7,7 +7,7 @@ import type { Verdict } from '../runner/job-notes.ts';
 import { readWheelFilename } from '../wheel/filename.ts';
 
 /** A wheel that lies somewhere else than at `path`. */
-export interface SeenWheel {
+export interface InspectedWheel {
   /** Absolute. */
   readonly path: string;
   /** Normalised; undefined if the name is not a wheel's. */
@@ -29,8 +29,8 @@ export interface SeenWheel {
 export function signsOfBuild(
   project: string,
   verdict: Verdict | undefined,
-  seen: readonly SeenWheel[],
-): SeenWheel[] {
+  seen: readonly InspectedWheel[],
+): InspectedWheel[] {
   return seen.filter((wheel) => {
     if (wheel.project !== project || wheel.isOld || wheel.isFetched) return false;
     return !(wheel.isStored && verdict === 'skip');
@@ -42,12 +42,12 @@ export function signsOfBuild(
  *
  * @param began - when the job began, milliseconds since 1970; undefined if that is not known
  */
-export async function seeWheels(
+export async function inspectWheels(
   nearby: readonly NearbyWheel[],
   stored: { readonly size: number; readonly sha256: string | undefined },
   fetched: readonly string[],
   began: number | undefined,
-): Promise<SeenWheel[]> {
+): Promise<InspectedWheel[]> {
   return Promise.all(
     nearby.map(async ({ path, modified, placed }) => ({
       path,

@@ -24,7 +24,7 @@ export interface EventPayload {
 /** A commit from before the change that the run is about, and which one it is, for people. */
 export interface EarlierCommit {
   readonly commit: string;
-  readonly what: string;
+  readonly description: string;
 }
 
 /** Reads the payload that the runner left; undefined where there is none that can be read. */
@@ -86,14 +86,14 @@ export function commitBefore(
   runCommit: string | undefined,
 ): EarlierCommit | undefined {
   const { pull_request: pull, merge_group: group } = event ?? {};
-  const [what, before, ...after] =
+  const [description, before, ...after] =
     pull instanceof Object
       ? ['the base of the pull request', pull.base?.sha, pull.head?.sha, runCommit]
       : group instanceof Object
         ? ['the base of the merge group', group.base_sha, group.head_sha]
         : ['where the branch was before this push', event?.before, event?.after];
   const isKnown = typeof before === 'string' && isCommit(before) && !/^0+$/.test(before);
-  return isKnown && before !== commit && after.includes(commit) ? { commit: before, what } : undefined;
+  return isKnown && before !== commit && after.includes(commit) ? { commit: before, description } : undefined;
 }
 
 function isCount(value: unknown): value is number {

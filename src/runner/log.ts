@@ -19,7 +19,7 @@ export function printable(text: string): string {
 }
 
 /** One line: what was done, or decided and why. */
-export function say(text: string): void {
+export function info(text: string): void {
   core.info(printable(text));
 }
 
@@ -30,18 +30,18 @@ const MAX_UNFOLDED = 3;
  * One line for each of several things that were done, folded under a heading where they are many. They are
  * finished before the group is opened, so no error ever ends up in a fold.
  */
-export function sayAll(heading: string, lines: readonly string[]): void {
+export function infoGroup(heading: string, lines: readonly string[]): void {
   if (lines.length <= MAX_UNFOLDED) {
-    lines.forEach(say);
+    lines.forEach(info);
     return;
   }
   core.startGroup(printable(heading));
-  lines.forEach(say);
+  lines.forEach(info);
   core.endGroup();
 }
 
 /** A red annotation. */
-export function complain(text: string, title: Title): void {
+export function reportError(text: string, title: Title): void {
   core.error(annotation(text), { title: printable(title) });
 }
 
@@ -51,7 +51,7 @@ export function warn(text: string, title: Title): void {
 }
 
 /** A blue annotation. */
-export function note(text: string, title: Title): void {
+export function notice(text: string, title: Title): void {
   core.notice(annotation(text), { title: printable(title) });
 }
 

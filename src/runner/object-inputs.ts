@@ -154,6 +154,6 @@ function readTag(pair: string): [key: string, value: string] {
   return [key, value];
 }
 
-function badTag(pair: string, is: string, remedy: string) {
-  return badInput('tags', pair, is, remedy);
+function badTag(pair: string, problem: string, remedy: string) {
+  return badInput('tags', pair, problem, remedy);
 }

@@ -16,7 +16,7 @@ export interface LinkedWheel extends StoredWheel {
 }
 
 /** Gives each wheel its URL, and masks the signature of a presigned one in this job's log. */
-export async function link(bucket: Bucket, wheels: readonly StoredWheel[]): Promise<LinkedWheel[]> {
+export async function linkWheels(bucket: Bucket, wheels: readonly StoredWheel[]): Promise<LinkedWheel[]> {
   const { presignSeconds } = bucket.settings;
   const linked = await Promise.all(
     wheels.map(async (wheel) => {

@@ -1,6 +1,6 @@
 /** Says now and then how far a long transfer is. */
 import { shortSize } from '../sizes.ts';
-import { say } from './log.ts';
+import { info } from './log.ts';
 
 /** A transfer as it stands. Sizes are in bytes, times in milliseconds of one clock. */
 export interface Transfer {
@@ -9,7 +9,7 @@ export interface Transfer {
   readonly started: number;
   readonly now: number;
   /** When the last line was shown; undefined: none was yet. */
-  readonly shown: number | undefined;
+  readonly lastShown: number | undefined;
 }
 
 /** Often enough to see that something moves, seldom enough for an hour to fit on a few screens. */
@@ -22,8 +22,8 @@ const INTERVAL_MS = 10_000;
  * @param what - how the line begins, such as `Uploaded`
  */
 export function progressLine(what: string, transfer: Transfer): string | undefined {
-  const { done, total, started, now, shown } = transfer;
-  if (done >= total || now - (shown ?? started) < INTERVAL_MS) return undefined;
+  const { done, total, started, now, lastShown } = transfer;
+  if (done >= total || now - (lastShown ?? started) < INTERVAL_MS) return undefined;
   const perSecond = (done / (now - started)) * 1000;
   const percent = Math.floor((done / total) * 100);
   const left = perSecond > 0 ? `, ${readableTime((total - done) / perSecond)} left` : '';
@@ -34,16 +34,16 @@ export function progressLine(what: string, transfer: Transfer): string | undefin
  * What to call with each progress of a transfer, first with no bytes done; with none again where it starts afresh.
  * There is no timer behind it, so nothing keeps the process alive, and what moves no bytes says nothing.
  */
-export function progressOf(what: string): (done: number, total: number) => void {
+export function progressLogger(what: string): (done: number, total: number) => void {
   let started = 0;
-  let shown: number | undefined;
+  let lastShown: number | undefined;
   return (done, total) => {
     const now = process.uptime() * 1000;
-    if (done === 0) [started, shown] = [now, undefined];
-    const line = progressLine(what, { done, total, started, now, shown });
+    if (done === 0) [started, lastShown] = [now, undefined];
+    const line = progressLine(what, { done, total, started, now, lastShown });
     if (line === undefined) return;
-    shown = now;
-    say(line);
+    lastShown = now;
+    info(line);
   };
 }
 

@@ -36,11 +36,11 @@ interface Proxy {
 export function readProxies(env: Environment): Proxies {
   const [http, https] = [readProxy(env, 'http'), readProxy(env, 'https')];
   const bypass = readBypass(env.no_proxy ?? env.NO_PROXY ?? '');
-  const usable = (proxy: Proxy | undefined) => (proxy !== undefined && isSpoken(proxy) ? proxy.url : '');
+  const usable = (proxy: Proxy | undefined) => (proxy !== undefined && isSupported(proxy) ? proxy.url : '');
   const variables = {
     http_proxy: usable(http),
     https_proxy: usable(https),
-    no_proxy: bypass.flatMap(forNode).join(','),
+    no_proxy: bypass.flatMap(nodeEntries).join(','),
   };
   return { variables, http, https, bypass };
 }
@@ -52,12 +52,12 @@ function readProxy(env: Environment, protocol: Protocol): Proxy | undefined {
   if (variable === undefined || value === '') return undefined;
   const [, scheme = 'http', rest = value] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(value) ?? [];
   const proxy = { variable, scheme: scheme.toLowerCase(), url: `${scheme.toLowerCase()}://${rest}` };
-  const flaw = isSpoken(proxy) ? flawOfProxy(proxy.url) : undefined;
-  if (flaw !== undefined) throw noUrl(variable, flaw);
+  const problem = isSupported(proxy) ? problemWithAddress(proxy.url) : undefined;
+  if (problem !== undefined) throw invalidProxy(variable, problem);
   return proxy;
 }
 
-function isSpoken({ scheme }: Proxy): boolean {
+function isSupported({ scheme }: Proxy): boolean {
   return scheme === 'http' || scheme === 'https';
 }
 
@@ -78,20 +78,20 @@ function readBypass(text: string): string[] {
  * @param host - in lower case; an IPv6 address without brackets
  * @param port - such as `443`
  */
-function means(entry: string, host: string, port: string): boolean {
+function matchesHost(entry: string, host: string, port: string): boolean {
   if (entry === '*' || entry === host || unbracketed(entry) === host) return true;
   if (unbracketed(entry) === `${host}:${port}`) return true;
   const range = rangeOf(entry);
-  const address = ipv4(host);
+  const address = parseIpv4(host);
   if (range !== undefined) return address !== undefined && range[0] <= address && address <= range[1];
   if (entry.startsWith('*.')) return host.endsWith(entry.slice(1));
   return address === undefined && !host.includes(':') && host.endsWith(`.${entry}`);
 }
 
 /** The entry as Node's agents compare it (Node.js docs, "Built-in Proxy Support"). */
-function forNode(entry: string): string[] {
+function nodeEntries(entry: string): string[] {
   const range = rangeOf(entry);
-  if (range !== undefined) return [range.map(dotted).join('-')];
+  if (range !== undefined) return [range.map(formatIpv4).join('-')];
   // A network that is not IPv4, or is none, would be compared as a name.
   if (entry.includes('/')) return [];
   const isName = !entry.startsWith('*') && !/^[\d.:]+$|[[:]/.test(entry);
@@ -105,17 +105,17 @@ function unbracketed(entry: string): string {
 /** The first and the last address, as numbers, of a network or of a stretch with a `-`. */
 function rangeOf(entry: string): [number, number] | undefined {
   const [, network = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/.exec(entry) ?? [];
-  const base = ipv4(network);
+  const base = parseIpv4(network);
   if (base !== undefined && Number(bits) <= 32) {
     const size = 2 ** (32 - Number(bits));
     const first = base - (base % size);
     return [first, first + size - 1];
   }
-  const [first, last] = entry.split('-').map(ipv4);
+  const [first, last] = entry.split('-').map(parseIpv4);
   return first !== undefined && last !== undefined ? [first, last] : undefined;
 }
 
-function ipv4(text: string): number | undefined {
+function parseIpv4(text: string): number | undefined {
   if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(text)) return undefined;
   const octets = text.split('.').map(Number);
   return octets.every((octet) => octet <= 255)
@@ -123,7 +123,7 @@ function ipv4(text: string): number | undefined {
     : undefined;
 }
 
-function dotted(address: number): string {
+function formatIpv4(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
 }
 
@@ -138,8 +138,8 @@ export function proxyTo(url: string, proxies: Proxies): string | undefined {
   if (to === null || proxy === undefined) return undefined;
   const host = unbracketed(to.hostname.toLowerCase().replace(/\.$/, ''));
   const port = to.port || (to.protocol === 'http:' ? '80' : '443');
-  if (proxies.bypass.some((entry) => means(entry, host, port))) return undefined;
-  if (isSpoken(proxy)) return proxy.variable;
+  if (proxies.bypass.some((entry) => matchesHost(entry, host, port))) return undefined;
+  if (isSupported(proxy)) return proxy.variable;
   const name = to.protocol === 'http:' ? 'HTTP_PROXY' : 'HTTPS_PROXY';
   throw new WheelStoreError({
     title: 'Invalid proxy',
@@ -170,7 +170,7 @@ export function unusedProxy(variable: string | undefined, version: string): stri
  * password with an unescaped `/`, `?` or `#` ends the host too early (RFC 3986, section 3.2), so that the request
  * would go to a wrong one; what follows a `%` must be two hex digits of UTF-8 (section 2.1).
  */
-function flawOfProxy(address: string): string | undefined {
+function problemWithAddress(address: string): string | undefined {
   if (/[\r\n]/.test(address)) return 'holds a line break';
   const url = URL.parse(address);
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return 'is not a URL';
@@ -182,10 +182,10 @@ function flawOfProxy(address: string): string | undefined {
   }
 }
 
-function noUrl(name: string, flaw: string): WheelStoreError {
+function invalidProxy(name: string, problem: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Invalid proxy',
-    reason: `The environment variable ${name} ${flaw}.`,
+    reason: `The environment variable ${name} ${problem}.`,
     remedy: `Write it like ${name}=http://proxy.example.com:3128, with a port up to 65535; in a user name and password percent-encode / ? # @ and %.`,
   });
 }

@@ -1,7 +1,7 @@
 /** Runs one action: signals in, failures out. */
 import { WheelStoreError } from '../errors.ts';
 import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
-import { complain, say } from './log.ts';
+import { info, reportError } from './log.ts';
 
 /** What an action is: everything from reading its inputs to setting its outputs. */
 export type Action = (signal: AbortSignal) => Promise<void>;
@@ -15,7 +15,7 @@ export type Action = (signal: AbortSignal) => Promise<void>;
 export async function run(action: Action, setFailureOutputs: () => void): Promise<void> {
   const cancellation = new AbortController();
   // They stay until the process ends: a signal that comes when the work is done must not undo its success.
-  const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancelled(signal));
+  const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancellationError(signal));
   process.on('SIGINT', cancel).on('SIGTERM', cancel);
   const failure = { isReported: false };
   const failOnce = (error: unknown) => {
@@ -37,7 +37,7 @@ export async function run(action: Action, setFailureOutputs: () => void): Promis
   if (cancellation.signal.aborted || failure.isReported) process.stdout.write('', () => process.exit());
 }
 
-const DEFECT = { title: 'Bug in wheel-store-action' } as const;
+const BUG_TITLE = 'Bug in wheel-store-action' as const;
 
 function fail(error: unknown, setFailureOutputs: () => void): void {
   process.exitCode = 1;
@@ -47,17 +47,17 @@ function fail(error: unknown, setFailureOutputs: () => void): void {
     // Where the outputs cannot be written, the error itself must still be seen.
   }
   if (error instanceof WheelStoreError) {
-    complain(error.message, error.title);
+    reportError(error.message, error.title);
     return;
   }
-  complain(
+  reportError(
     `${wordsOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
-    DEFECT.title,
+    BUG_TITLE,
   );
-  stackOf(error).forEach(say);
+  stackOf(error).forEach(info);
 }
 
-function cancelled(signal: string): WheelStoreError {
+function cancellationError(signal: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Cancelled',
     reason: `The step was cancelled (${signal}); what it had started was cleaned up.`,

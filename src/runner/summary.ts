@@ -24,11 +24,11 @@ export interface Report {
   readonly reason?: string;
   /** What the one wheel is made of. */
   readonly inventory?: Inventory;
-  readonly before?: SizeBefore;
+  readonly before?: EarlierSize;
 }
 
 /** The wheel that an earlier commit has in this one's place. */
-export interface SizeBefore {
+export interface EarlierSize {
   /** Bytes. */
   readonly size: number;
   readonly earlier: EarlierCommit;
@@ -93,28 +93,28 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
   const rows: [string, string][] = [
     ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
-    ['Change', before === undefined ? '' : change(size, before, inputs)],
+    ['Change', before === undefined ? '' : sizeChange(size, before, inputs)],
     ['SHA-256', sha256 === undefined ? 'not recorded when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
-    ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
+    ['Python', requiresPython === undefined ? '' : code(shorten(requiresPython))],
     ['Where', code(s3Uri(inputs.bucket.name, key))],
     ['Stored by', storedBy(wheel, inputs)],
   ];
   const filled = rows.filter(([, value]) => value !== '');
   return table(
     ['Wheel', linkedName(wheel)],
-    filled.map(([label, value]) => [unbroken(label), value]),
+    filled.map(([label, value]) => [nonBreaking(label), value]),
   );
 }
 
-function change(size: number, { size: old, earlier }: SizeBefore, inputs: CommonInputs): string {
+function sizeChange(size: number, { size: old, earlier }: EarlierSize, inputs: CommonInputs): string {
   const bytes = size - old;
   const sign = bytes < 0 ? '−' : '+';
   const percent = old === 0 ? '' : ` (${sign}${((Math.abs(bytes) / old) * 100).toFixed(1)}%)`;
   const difference = bytes === 0 ? 'none in size' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
   const commit = code(shortCommit(earlier.commit));
   const linked = onGitHub(inputs, `commit/${earlier.commit}`, commit);
-  return `${difference} against ${linked}, ${escapeCell(earlier.what)}`;
+  return `${difference} against ${linked}, ${escapeCell(earlier.description)}`;
 }
 
 function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string {
@@ -123,7 +123,7 @@ function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string 
   const rows = wheels.map((wheel, index) => [
     wheel.target === '' ? '' : code(wheel.target),
     linkedName(wheel),
-    unbroken(shortSize(wheel.size)),
+    nonBreaking(shortSize(wheel.size)),
     sha256Cell(wheel),
     ...(isOneOrigin ? [] : [origins[index]!]),
   ]);
@@ -135,16 +135,16 @@ function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string 
 /** What the wheel is made of, folded: of interest when it has grown. */
 function contents({ files, largest }: Inventory, size: number): string {
   const rows = largest.map((file) => [
-    code(shortened(file.name)),
-    unbroken(shortSize(file.compressedSize)),
-    unbroken(shortSize(file.size)),
+    code(shorten(file.name)),
+    nonBreaking(shortSize(file.compressedSize)),
+    nonBreaking(shortSize(file.size)),
     share(file.compressedSize / size),
   ]);
   const what =
     files > largest.length
       ? `The ${largest.length} largest of ${files} files`
       : `All ${count(files, 'file')}`;
-  const head = ['File', unbroken('In the wheel'), 'Unpacked', 'Share'];
+  const head = ['File', nonBreaking('In the wheel'), 'Unpacked', 'Share'];
   return fold(what, table(head, rows, [1, 2, 3]));
 }
 
@@ -231,11 +231,11 @@ function count(number: number, what: string): string {
 }
 
 /** Long names keep their beginning and their end. */
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, 40)}…${text.slice(41 - MAX_CHARACTERS)}`;
 }
 
 /** A label or figure that is not to be torn apart at a line's end. */
-function unbroken(text: string): string {
+function nonBreaking(text: string): string {
   return escapeCell(text).replaceAll(' ', '&nbsp;');
 }

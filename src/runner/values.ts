@@ -237,7 +237,7 @@ export function readPresign(): number | undefined {
 }
 
 /** URLs of wheels begin with the URL of an input, and are pasted into commands. */
-const FOR_SHELLS = /[\s$`"'\\;&|<>{}*!^]/gu;
+const SHELL_CHARACTERS = /[\s$`"'\\;&|<>{}*!^]/gu;
 
 /**
  * An http or https URL without user name, query and fragment; undefined when the input is empty. Characters
@@ -251,7 +251,7 @@ export function readUrl(name: string): string | undefined {
   const url = URL.parse(text);
   const isPlain =
     url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodedForShells(text);
+  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodeForShells(text);
   // The value may hold a password or a signature: it is not repeated.
   throw new WheelStoreError({
     title: 'Invalid input',
@@ -260,8 +260,8 @@ export function readUrl(name: string): string | undefined {
   });
 }
 
-function encodedForShells(url: string): string {
-  return url.replace(FOR_SHELLS, (character) =>
+function encodeForShells(url: string): string {
+  return url.replace(SHELL_CHARACTERS, (character) =>
     [...Buffer.from(character)]
       .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
       .join(''),
@@ -308,7 +308,7 @@ export function readRegion(env: NodeJS.ProcessEnv): string {
 const REGION = /^[A-Za-z0-9-]{1,63}$/;
 
 /** Whitespace and what cannot be seen: control characters, zero-width ones, byte order marks. */
-const UNSEEN =
+const INVISIBLE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
   /[\u0000-\u0020\u007f-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/;
 const QUOTED = /^["'`]|["'`]$/;
@@ -321,19 +321,19 @@ const QUOTED = /^["'`]|["'`]$/;
  */
 export function checkKeys(env: NodeJS.ProcessEnv): void {
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) {
-    const fault = faultOfKey(env[name] ?? '', name === 'AWS_SECRET_ACCESS_KEY');
-    if (fault === undefined) continue;
+    const problem = problemWithKey(env[name] ?? '', name === 'AWS_SECRET_ACCESS_KEY');
+    if (problem === undefined) continue;
     throw badVariable(
       name,
-      fault,
+      problem,
       'Store the secret again without it (GitHub keeps a line break at the end of what is pasted).',
     );
   }
 }
 
-function faultOfKey(value: string, isSecret: boolean): string | undefined {
+function problemWithKey(value: string, isSecret: boolean): string | undefined {
   if (/[\r\n]/.test(value)) return 'holds a line break';
-  if (UNSEEN.test(value)) return 'holds a blank or a control character';
+  if (INVISIBLE.test(value)) return 'holds a blank or a control character';
   if (QUOTED.test(value)) return 'has quotes around it';
   if (!isSecret && !/^[!-~]*$/.test(value)) return 'holds a character that is not ASCII';
   return undefined;
@@ -343,10 +343,14 @@ function faultOfKey(value: string, isSecret: boolean): string | undefined {
  * The error for a variable of the environment that cannot be used.
  *
  * @param name - its name, followed by its value only where that cannot be secret
- * @param is - what is wrong, to go after the name
+ * @param problem - what is wrong, to go after the name
  */
-export function badVariable(name: string, is: string, remedy: string): WheelStoreError {
-  return new WheelStoreError({ title: 'Invalid variable', reason: `The variable ${name} ${is}.`, remedy });
+export function badVariable(name: string, problem: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Invalid variable',
+    reason: `The variable ${name} ${problem}.`,
+    remedy,
+  });
 }
 
 /**
@@ -373,13 +377,13 @@ export function readBucketName(): string {
 /**
  * The error for an input that cannot be used; its value is shown, cut when it is long.
  *
- * @param is - what is wrong, to go after the input's name and value
+ * @param problem - what is wrong, to go after the input's name and value
  */
-export function badInput(name: string, value: string, is: string, remedy: string): WheelStoreError {
+export function badInput(name: string, value: string, problem: string, remedy: string): WheelStoreError {
   const shown = value === '' ? '' : ` (${JSON.stringify(value.slice(0, 200))})`;
   return new WheelStoreError({
     title: 'Invalid input',
-    reason: `The input '${name}'${shown} ${is}.`,
+    reason: `The input '${name}'${shown} ${problem}.`,
     remedy,
   });
 }

@@ -2,14 +2,14 @@
 import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
-import { say, warn } from '../runner/log.ts';
+import { info, warn } from '../runner/log.ts';
 import { type Answer, describeQuery, lookUpUntil } from '../slots/lookup.ts';
 
 /** GitHub shows ten annotations of a kind for a step. */
 const MAX_WARNINGS = 10;
 
 /** An answer, and what is not stored, as the end of a sentence. */
-export interface Reply extends Answer {
+export interface LookUpOutcome extends Answer {
   readonly notStored: string;
 }
 
@@ -18,12 +18,16 @@ export interface Reply extends Answer {
  *
  * @throws WheelStoreError when the store gives no answer, or the interpreter of `for-python` does not
  */
-export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSignal): Promise<Reply> {
-  const interpreter = inputs.forPython === undefined ? undefined : await interpreterOf(inputs.forPython);
+export async function lookUpWheels(
+  bucket: Bucket,
+  inputs: LookUpInputs,
+  signal: AbortSignal,
+): Promise<LookUpOutcome> {
+  const interpreter = inputs.forPython === undefined ? undefined : await readInterpreter(inputs.forPython);
   const started = process.uptime();
   const onWait = (failure: WheelStoreError | undefined) => {
     const why = failure?.message ?? `Not stored yet: ${describeQuery(inputs)}.`;
-    say(`${why} Looking again for up to ${inputs.wait} seconds.`);
+    info(`${why} Looking again for up to ${inputs.wait} seconds.`);
   };
   const answer = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
   showWarnings(answer);
@@ -36,14 +40,14 @@ export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSig
 export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
   for (const { text, title } of warnings.slice(0, MAX_WARNINGS)) warn(text, title);
   if (warnings.length > MAX_WARNINGS)
-    say(`${warnings.length - MAX_WARNINGS} more such warnings are not shown.`);
+    info(`${warnings.length - MAX_WARNINGS} more such warnings are not shown.`);
 }
 
 /** Only who asks for an interpreter pays for what asks it. */
-async function interpreterOf(python: string) {
+async function readInterpreter(python: string) {
   const { askInterpreter } = await import('../wheel/interpreter.ts');
   const interpreter = await askInterpreter(python);
-  say(`Selecting the wheel for ${interpreter.executable}, Python ${interpreter.version}.`);
+  info(`Selecting the wheel for ${interpreter.executable}, Python ${interpreter.version}.`);
   return interpreter;
 }
 

@@ -5,10 +5,10 @@ import { foreignText, withoutSecrets } from '../untrusted/foreign-text.ts';
 export type Operation = 'restore' | 'save';
 
 /** The one file that an entry holds, whatever the wheel is called: entries are shared by SHA-256, not by name. */
-export const KEPT_FILE = 'wheel';
+export const CACHED_FILE = 'wheel';
 
 /** How an operation ended. */
-export interface Answer {
+export interface CacheResult {
   /**
    * `done`: restored or kept. `none`: nothing is kept under the key. `declined`: the service did not keep it, and
    * that is nobody's fault, as when another job keeps it at the same moment. `unavailable`: no cache here at all.
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 /** A line that the process printed. */
-export interface Line {
+export interface OutputLine {
   readonly kind: 'text' | 'detail' | 'secret' | 'fault';
   readonly text: string;
 }
@@ -29,7 +29,7 @@ export interface Line {
  * Reads a line: `@actions/cache` prints workflow commands, and its errors and warnings would be annotations of the
  * job if they reached its log.
  */
-export function readLine(line: string): Line {
+export function parseLine(line: string): OutputLine {
   const [, command = '', message = ''] = /^::([a-z-]+)(?: .*?)?::(.*)$/s.exec(line) ?? [];
   const text = message.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
   switch (command) {
@@ -50,7 +50,7 @@ export function readLine(line: string): Line {
  *
  * @param secrets - as they may stand in the text, short ones included
  */
-export function withoutMasked(text: string, secrets: Iterable<string>): string {
+export function maskSecrets(text: string, secrets: Iterable<string>): string {
   let clean = withoutSecrets(text);
   for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '***');
   return clean;
@@ -63,24 +63,24 @@ export function withoutMasked(text: string, secrets: Iterable<string>): string {
  * @param sent - undefined when the process ended without an answer
  * @param lines - without secrets
  */
-export function judge(sent: Answer | undefined, lines: readonly Line[]): Answer {
+export function interpretResult(sent: CacheResult | undefined, lines: readonly OutputLine[]): CacheResult {
   const said = lines.filter(({ kind }) => kind === 'text' || kind === 'fault').map(({ text }) => text);
   const fault = lines.findLast(({ kind }) => kind === 'fault')?.text ?? thrown(sent);
-  const refusal = said.find((text) => REFUSED.test(text));
-  if (refusal !== undefined) return { outcome: 'declined', reason: inShort(refusal) };
+  const refusal = said.find((text) => DECLINED.test(text));
+  if (refusal !== undefined) return { outcome: 'declined', reason: shortReason(refusal) };
   if (fault === undefined) return sent ?? { outcome: 'fault', reason: 'its process ended without an answer' };
   const hasArchive = said.some((text) => text.startsWith('Cache Size: '));
   if (hasArchive && fault.startsWith('Failed to restore: ')) {
     return { outcome: 'broken-entry', reason: 'it cannot be unpacked' };
   }
-  return { outcome: 'fault', reason: inShort(fault) };
+  return { outcome: 'fault', reason: shortReason(fault) };
 }
 
 /** Policies, contention, and (in the second version of the protocol) a quota that is used up: no fault of a job. */
-const REFUSED =
+const DECLINED =
   /cache (read|write) denied: |^Cache (restore|save) skipped: |: Unable to reserve cache with key /;
 
-function thrown(sent: Answer | undefined): string | undefined {
+function thrown(sent: CacheResult | undefined): string | undefined {
   return sent?.outcome === 'fault' ? sent.reason : undefined;
 }
 
@@ -88,7 +88,7 @@ function thrown(sent: Answer | undefined): string | undefined {
 const MAX_CHARACTERS = 1_000;
 
 /** The first line, without what names functions and keys, as the end of a sentence. */
-function inShort(message: string): string {
+function shortReason(message: string): string {
   const [first = ''] = message.split(/[\r\n]/);
   const denied = /cache (read|write) denied: .*/.exec(first)?.[0];
   if (denied === undefined && first.includes('Unable to reserve cache')) {

@@ -1,12 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Answer, judge, type Line, readLine, withoutMasked } from '../../src/cache/answer.ts';
-import { secondsFor } from '../../src/cache/process.ts';
+import { timeoutSeconds } from '../../src/cache/process.ts';
+import {
+  type CacheResult,
+  interpretResult,
+  maskSecrets,
+  type OutputLine,
+  parseLine,
+} from '../../src/cache/result.ts';
 
-const DONE: Answer = { outcome: 'done', reason: '' };
-const NONE: Answer = { outcome: 'none', reason: '' };
+const DONE: CacheResult = { outcome: 'done', reason: '' };
+const NONE: CacheResult = { outcome: 'none', reason: '' };
 
 describe('lines of the process', () => {
-  const cases: [line: string, read: Line][] = [
+  const cases: [line: string, read: OutputLine][] = [
     ['Cache restored successfully', { kind: 'text', text: 'Cache restored successfully' }],
     ['', { kind: 'text', text: '' }],
     ['::debug::a b', { kind: 'detail', text: 'a b' }],
@@ -17,23 +23,23 @@ describe('lines of the process', () => {
     ['::set-output name=x::y', { kind: 'detail', text: 'y' }],
     ['text ::error::x', { kind: 'text', text: 'text ::error::x' }],
   ];
-  test.each(cases)('%j', (line, read) => expect(readLine(line)).toEqual(read));
+  test.each(cases)('%j', (line, read) => expect(parseLine(line)).toEqual(read));
 });
 
 test('secrets are taken out wherever they stand, and each URL loses its query', () => {
   const text = 'GET http://host/a?sig=x%2F&se=1 "https://b/c?d" token tokens plain? yes';
-  expect(withoutMasked(text, ['token', ''])).toBe(
+  expect(maskSecrets(text, ['token', ''])).toBe(
     'GET http://host/a?*** "https://b/c?***" *** ***s plain? yes',
   );
 });
 
 describe('what became of it', () => {
-  const fault = (text: string): Line => ({ kind: 'fault', text });
-  const text = (words: string): Line => ({ kind: 'text', text: words });
+  const fault = (text: string): OutputLine => ({ kind: 'fault', text });
+  const text = (words: string): OutputLine => ({ kind: 'text', text: words });
   const archive = text('Cache Size: ~1 MB (1048576 B)');
   const reserved =
     'the service did not reserve the entry, which another job may be keeping; or the quota is used up';
-  const cases: [name: string, sent: Answer | undefined, lines: Line[], answer: Answer][] = [
+  const cases: [name: string, sent: CacheResult | undefined, lines: OutputLine[], answer: CacheResult][] = [
     ['done', DONE, [archive, text('Cache restored successfully')], DONE],
     ['nothing there', NONE, [{ kind: 'detail', text: 'Failed to restore: x' }], NONE],
     ['no answer', undefined, [], { outcome: 'fault', reason: 'its process ended without an answer' }],
@@ -93,7 +99,9 @@ describe('what became of it', () => {
       { outcome: 'declined', reason: "the effective cache-mode 'none' does not permit reads" },
     ],
   ];
-  test.each(cases)('%s', (_name, sent, lines, answer) => expect(judge(sent, lines)).toEqual(answer));
+  test.each(cases)('%s', (_name, sent, lines, answer) =>
+    expect(interpretResult(sent, lines)).toEqual(answer),
+  );
 });
 
 test.each([
@@ -101,4 +109,4 @@ test.each([
   [1, 61],
   [4 * 1024 ** 2, 61],
   [1024 ** 3, 316],
-])('%i bytes may take %i seconds', (size, seconds) => expect(secondsFor(size)).toBe(seconds));
+])('%i bytes may take %i seconds', (size, seconds) => expect(timeoutSeconds(size)).toBe(seconds));
