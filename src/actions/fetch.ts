@@ -1,4 +1,4 @@
-/** The action `fetch`: downloads and verifies what is stored. */
+/** The action `fetch`: downloads and verifies stored wheels. */
 import { resolve } from 'node:path';
 import * as core from '@actions/core';
 import type { Bucket } from '../bucket/bucket.ts';
@@ -17,10 +17,10 @@ import { isComplete } from '../slots/lookup.ts';
 import { type LookUpOutcome, lookUpWheels } from './look-up.ts';
 
 /**
- * Brings the commit's wheels into the folder `path`: all that were asked for, or none.
+ * Downloads the commit's wheels into the folder `path`: all that were requested, or none.
  *
- * @throws WheelStoreError when one is not stored (unless `on-missing` says to go on) or what arrives is not
- *   what was stored
+ * @throws WheelStoreError if one is not stored (unless `on-missing` is `ignore`), or a download doesn't match the
+ *   stored wheel
  */
 export async function fetch(signal: AbortSignal): Promise<void> {
   const inputs = readFetchInputs();
@@ -44,16 +44,16 @@ export async function fetch(signal: AbortSignal): Promise<void> {
     );
     infoGroup(`Fetched ${saved.length} wheels into ${folder}`, saved.map(describeSaved));
     await setOutputsAndSummary(bucket, inputs, found, saved);
-    // All is done by now: what goes wrong from here on, or is cancelled, takes nothing away.
+    // The step has succeeded by now. A failure or a cancellation from here on doesn't change that.
     await cache?.save(saved, signal);
   } finally {
     bucket.close();
   }
 }
 
-/** Only who asks for the cache pays for what asks it. */
 async function openCacheIfWanted({ cache }: FetchInputs): Promise<ActionsCache | undefined> {
   if (cache === undefined) return undefined;
+  // Loaded only if needed, because it slows the start down.
   const { openCache } = await import('../cache/cache.ts');
   return openCache(cache);
 }
@@ -72,7 +72,7 @@ function failUnlessIgnored(inputs: FetchInputs, { notStored }: LookUpOutcome): v
 }
 
 function noticeIfUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
-  // What a slot holds without a SHA-256 was warned of when it was found.
+  // For a wheel in a slot, the look-up has already warned about this.
   if (sha256 !== undefined || run !== undefined) return;
   notice(
     `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,

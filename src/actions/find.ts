@@ -1,4 +1,4 @@
-/** The action `find`: looks a commit up and changes nothing. */
+/** The action `find`: looks up the wheels of a commit. It changes nothing in the store. */
 import * as core from '@actions/core';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
@@ -15,13 +15,13 @@ import { lookUpWheels } from './look-up.ts';
 const BUILD_NEEDED = 'Build needed';
 
 /**
- * Says whether the build can be skipped because the commit's wheel is stored.
+ * Decides whether the build can be skipped because the commit's wheel is stored.
  *
- * @throws WheelStoreError when the store gives no answer, unless `on-error` says to build then
+ * @throws WheelStoreError if the store cannot be read, unless `on-error` is `build`
  */
 export async function find(signal: AbortSignal): Promise<void> {
   const inputs = readFindInputs();
-  // What ends this step before its answer leaves the build to be done.
+  // In case this step ends early: the build is needed until the look-up finds the wheel.
   await noteVerdicts(notesKey(inputs), verdicts(inputs, []));
   if (inputs.rebuild) {
     info('Not looked up, because rebuild is true. The build is needed.');
@@ -33,7 +33,7 @@ export async function find(signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (inputs.onError !== 'build' || signal.aborted || !(error instanceof WheelStoreError)) throw error;
     warn(`${error.message} The build is needed (on-error: build).`, error.title);
-    await finishWithBuild(inputs, `The store gave no answer (on-error: build). ${error.message}`);
+    await finishWithBuild(inputs, `The look-up failed (on-error: build). ${error.message}`);
   } finally {
     bucket.close();
   }
@@ -60,19 +60,19 @@ async function lookUpAndReport(bucket: Bucket, inputs: FindInputs, signal: Abort
   );
 }
 
-/** By target: whether its build can be skipped, for a store step of this job. */
+/** Whether the build of each target can be skipped, for a store step of this job. */
 function verdicts(
   { targets, forPython }: FindInputs,
   found: readonly { readonly target: string }[],
 ): Record<string, Verdict> {
   const stored = new Set(found.map(({ target }) => target));
-  // With for-python one wheel answers for all targets.
+  // With for-python, one wheel is enough for all targets.
   const canSkip = (target: string) => stored.has(target) || (forPython !== undefined && stored.size > 0);
   const wanted = targets === '*' ? [...stored] : targets;
   return Object.fromEntries(wanted.map((target) => [target, canSkip(target) ? 'skip' : 'build']));
 }
 
-/** The answer without a look-up: everything that was asked for has to be built. */
+/** Sets outputs and summary without a look-up: every requested target has to be built. */
 async function finishWithBuild(inputs: FindInputs, reason: string): Promise<void> {
   setWheelOutputs(inputs.bucket, [], false, undefined);
   core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? [] : inputs.targets));

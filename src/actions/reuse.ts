@@ -1,4 +1,4 @@
-/** Whether a store step that finds no wheel may reuse the stored one; docs/slots.md tells how that is decided. */
+/** Whether a store step that finds no wheel may reuse the stored one. docs/slots.md describes the rules. */
 import type { Bucket } from '../bucket/bucket.ts';
 import { describeSearch, type Search } from '../disk/find-wheels.ts';
 import { type NearbyWheel, wheelsNearby } from '../disk/nearby.ts';
@@ -11,7 +11,7 @@ import { lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { showWarnings } from './look-up.ts';
 
-/** @throws WheelStoreError if a find step of this job said that the build is needed, and no wheel came of it */
+/** @throws WheelStoreError if a find step of this job found that the build is needed: then there must be a wheel */
 export async function checkBuildNotRequired(
   inputs: StoreInputs,
   search: Search,
@@ -26,7 +26,7 @@ export async function checkBuildNotRequired(
 /**
  * The stored wheel of this commit and target.
  *
- * @throws WheelStoreError if there is none, or a wheel elsewhere suggests that the build ran
+ * @throws WheelStoreError if no wheel is stored, or a wheel elsewhere suggests that the build ran
  */
 export async function reusableWheel(
   bucket: Bucket,

@@ -1,4 +1,4 @@
-/** The root action: puts the one wheel that the build left into this run's slot. */
+/** The root action: stores the one wheel that the build produced in this run's slot. */
 import { basename } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
@@ -25,9 +25,9 @@ import { type CheckedWheel, readWheel } from '../wheel/read-wheel.ts';
 import { checkBuildNotRequired, reusableWheel } from './reuse.ts';
 
 /**
- * Stores the wheel at `path`; where there is none because the build was skipped, hands out the stored one.
+ * Stores the wheel at `path`. If there is no wheel because the build was skipped, reuses the stored one.
  *
- * @throws WheelStoreError
+ * @throws WheelStoreError if the wheel is missing or invalid, or cannot be stored
  */
 export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
@@ -46,10 +46,10 @@ export async function store(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** How long the wheel is stored already while its size is being compared with another's. */
+/** How long the step waits for the size of an earlier wheel. The new wheel is already stored by then. */
 const COMPARISON_MS = 5_000;
 
-/** Everything that can be wrong with the wheel comes to light here, before the first request. */
+/** Checks the wheel completely, before the first request is sent. */
 async function checkWheel(path: string, inputs: StoreInputs, signal: AbortSignal): Promise<CheckedWheel> {
   const { wheel, contents } = await readWheel(path, parseWheelFilename(basename(path)), signal);
   try {
@@ -90,12 +90,12 @@ async function storeWheel(
   const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
   const report = await setOutputs(bucket, inputs, placed.wheel, false, hasIndex);
   const before = await readEarlierSize(bucket, inputs, placed.wheel, signal);
-  const more = { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
-  await writeSummary({ heading: 'Wheel stored', ...report, ...more });
+  const details = { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
+  await writeSummary({ heading: 'Wheel stored', ...report, ...details });
   await updateComment(bucket, inputs, signal);
 }
 
-/** The build was skipped: the stored wheel is reused. */
+/** Reuses the stored wheel, because the build was skipped. */
 async function reuseStored(
   bucket: Bucket,
   inputs: StoreInputs,
@@ -111,7 +111,7 @@ async function reuseStored(
   await updateComment(bucket, inputs, signal);
 }
 
-/** Sets the outputs; what comes after them is only told. */
+/** Sets the outputs. What follows (sizes, summary, comment) only informs. */
 async function setOutputs(
   bucket: Bucket,
   inputs: StoreInputs,
@@ -126,7 +126,11 @@ async function setOutputs(
   return { inputs, wheels, index };
 }
 
-/** How large the wheel was before this change, at the price of one listing. Where nobody answers, nobody asked. */
+/**
+ * How large the wheel was before this change. Takes one listing.
+ *
+ * @returns undefined if there is no such wheel, or the listing fails
+ */
 async function readEarlierSize(
   bucket: Bucket,
   { place, target, earlier }: StoreInputs,
@@ -135,17 +139,17 @@ async function readEarlierSize(
 ): Promise<EarlierSize | undefined> {
   if (earlier === undefined) return undefined;
   try {
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
-    const there = { ...place, commit: earlier.commit };
-    const found = newestWheel(await listCommit(bucket, there, soon), target);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
+    const earlierPlace = { ...place, commit: earlier.commit };
+    const found = newestWheel(await listCommit(bucket, earlierPlace, limited), target);
     return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
   } catch (error) {
-    trace(`No comparison of sizes with commit ${earlier.commit}: ${wordsOf(error)}`);
+    trace(`Could not compare the size with commit ${earlier.commit}: ${wordsOf(error)}`);
     return undefined;
   }
 }
 
-/** The wheel is stored by now; a page that cannot be written, or a job that is cancelled, is no reason to fail. */
+/** The wheel is stored by now, so neither a failure to write the page nor a cancellation fails the step. */
 async function updateIndex(
   bucket: Bucket,
   inputs: StoreInputs,
@@ -168,7 +172,7 @@ async function updateIndex(
   }
 }
 
-/** The wheel is stored by now; a comment that cannot be written is no reason to fail. */
+/** The wheel is stored by now, so a failure to write the comment doesn't fail the step. */
 async function updateComment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal): Promise<void> {
   if (inputs.comment === undefined) return;
   const { pullRequest } = inputs.comment;
@@ -177,7 +181,7 @@ async function updateComment(bucket: Bucket, inputs: StoreInputs, signal: AbortS
     return;
   }
   try {
-    // Only who asks for a comment pays for GitHub's client.
+    // Loaded only if needed, because GitHub's client slows the start down.
     const { commentOnPullRequest } = await import('../comment/post.ts');
     await commentOnPullRequest(bucket, inputs, inputs.comment, pullRequest, signal);
   } catch (error) {

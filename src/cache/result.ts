@@ -1,21 +1,24 @@
-/** What the process that talks to the Actions cache says, and what of it follows. */
+/** The result of a cache operation, from the message and the output of the process. */
 import { foreignText, withoutSecrets } from '../untrusted/foreign-text.ts';
 
-/** What it is asked to do. */
+/** What the process should do. */
 export type Operation = 'restore' | 'save';
 
-/** The one file that an entry holds, whatever the wheel is called: entries are shared by SHA-256, not by name. */
+/** The name of the only file in an entry. It is always the same, because entries are identified by SHA-256. */
 export const CACHED_FILE = 'wheel';
 
 /** How an operation ended. */
 export interface CacheResult {
   /**
-   * `done`: restored or kept. `none`: nothing is kept under the key. `declined`: the service did not keep it, and
-   * that is nobody's fault, as when another job keeps it at the same moment. `unavailable`: no cache here at all.
-   * `broken-entry`: what is kept cannot be unpacked. `fault`: the service or the line to it.
+   * - `done`: restored or saved
+   * - `none`: no entry with this key
+   * - `declined`: not saved or not restored, but not because of a fault; for example, another job saves the same entry
+   * - `unavailable`: the runner has no cache
+   * - `broken-entry`: the entry cannot be unpacked
+   * - `fault`: the service or the connection failed
    */
   readonly outcome: 'done' | 'none' | 'declined' | 'unavailable' | 'broken-entry' | 'fault';
-  /** The end of a sentence, without secrets; empty when there is nothing to explain. */
+  /** The end of a sentence, without secrets; empty if there is nothing to explain. */
   readonly reason: string;
 }
 
@@ -26,8 +29,8 @@ export interface OutputLine {
 }
 
 /**
- * Reads a line: `@actions/cache` prints workflow commands, and its errors and warnings would be annotations of the
- * job if they reached its log.
+ * Parses a line. `@actions/cache` prints workflow commands. In the job's log, its errors and warnings would become
+ * annotations.
  */
 export function parseLine(line: string): OutputLine {
   const [, command = '', message = ''] = /^::([a-z-]+)(?: .*?)?::(.*)$/s.exec(line) ?? [];
@@ -46,9 +49,9 @@ export function parseLine(line: string): OutputLine {
 }
 
 /**
- * Removes secrets from a text, and the query of each URL, where services sign.
+ * Removes secrets from a text, and the query of each URL, which may contain a signature.
  *
- * @param secrets - as they may stand in the text, short ones included
+ * @param secrets - in the form in which they may appear; short ones are removed too
  */
 export function maskSecrets(text: string, secrets: Iterable<string>): string {
   let clean = withoutSecrets(text);
@@ -57,26 +60,26 @@ export function maskSecrets(text: string, secrets: Iterable<string>): string {
 }
 
 /**
- * What became of an operation, from what the process sent and printed. `@actions/cache` answers a failure like a
- * miss and only prints it; its sentences (its cache.ts) are the one place to tell them apart.
+ * Determines the result of an operation from the message and the output of the process. `@actions/cache` returns the
+ * same value for a failure as for a miss, and only prints the failure. So the messages of its cache.ts are compared.
  *
- * @param sent - undefined when the process ended without an answer
+ * @param sent - undefined if the process ended without a result
  * @param lines - without secrets
  */
 export function interpretResult(sent: CacheResult | undefined, lines: readonly OutputLine[]): CacheResult {
-  const said = lines.filter(({ kind }) => kind === 'text' || kind === 'fault').map(({ text }) => text);
+  const messages = lines.filter(({ kind }) => kind === 'text' || kind === 'fault').map(({ text }) => text);
   const fault = lines.findLast(({ kind }) => kind === 'fault')?.text ?? thrown(sent);
-  const refusal = said.find((text) => DECLINED.test(text));
-  if (refusal !== undefined) return { outcome: 'declined', reason: shortReason(refusal) };
-  if (fault === undefined) return sent ?? { outcome: 'fault', reason: 'its process ended without an answer' };
-  const hasArchive = said.some((text) => text.startsWith('Cache Size: '));
+  const decline = messages.find((text) => DECLINED.test(text));
+  if (decline !== undefined) return { outcome: 'declined', reason: shortReason(decline) };
+  if (fault === undefined) return sent ?? { outcome: 'fault', reason: 'its process ended without a result' };
+  const hasArchive = messages.some((text) => text.startsWith('Cache Size: '));
   if (hasArchive && fault.startsWith('Failed to restore: ')) {
     return { outcome: 'broken-entry', reason: 'it cannot be unpacked' };
   }
   return { outcome: 'fault', reason: shortReason(fault) };
 }
 
-/** Policies, contention, and (in the second version of the protocol) a quota that is used up: no fault of a job. */
+/** Messages about policies, contention and (since version 2 of the protocol) a used-up quota, which are not faults. */
 const DECLINED =
   /cache (read|write) denied: |^Cache (restore|save) skipped: |: Unable to reserve cache with key /;
 
@@ -84,15 +87,15 @@ function thrown(sent: CacheResult | undefined): string | undefined {
   return sent?.outcome === 'fault' ? sent.reason : undefined;
 }
 
-/** So much of a reason is shown. */
+/** The most characters of a reason that are shown. */
 const MAX_CHARACTERS = 1_000;
 
-/** The first line, without what names functions and keys, as the end of a sentence. */
+/** The first line, without names of functions and keys, as the end of a sentence. */
 function shortReason(message: string): string {
   const [first = ''] = message.split(/[\r\n]/);
   const denied = /cache (read|write) denied: .*/.exec(first)?.[0];
   if (denied === undefined && first.includes('Unable to reserve cache')) {
-    return 'the service did not reserve the entry, which another job may be keeping; or the quota is used up';
+    return 'the service did not reserve the entry: another job may be saving it, or the quota is used up';
   }
   return foreignText((denied ?? first).slice(0, MAX_CHARACTERS))
     .replace(/^(Failed to (save|restore)|Cache (restore|save) skipped): /, '')

@@ -1,37 +1,38 @@
 /**
- * Which proxy a request goes through, as curl and pip read the variables, said in the way that Node's agents
- * understand; what they cannot do is refused or warned of before Node repeats a password in an error.
+ * Decides which proxy a request uses. The variables are read as in curl and pip, and converted for Node's agents. What
+ * the agents don't support is rejected here, because Node's own errors could show a password.
  */
 import { WheelStoreError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Protocol = 'http' | 'https';
 
-/** The record for `proxyEnv` of Node's agents (Node.js docs, `http.Agent`). */
+/** The option `proxyEnv` of Node's agents (Node.js docs, `http.Agent`). */
 export type ProxyVariables = Environment;
 
-/** The proxies of this environment. */
+/** The proxies of an environment. */
 export interface Proxies {
-  /** For Node's agents: only proxies that they can use, and hosts written as they compare them. */
+  /** For Node's agents: only proxies that they support, and hosts in their format. */
   readonly variables: ProxyVariables;
   readonly http: Proxy | undefined;
   readonly https: Proxy | undefined;
+  /** The entries of NO_PROXY, in lower case. */
   readonly bypass: readonly string[];
 }
 
-/** One proxy, by the variable that sets it. */
+/** A proxy, and the variable that sets it. */
 interface Proxy {
   readonly variable: string;
-  /** What comes before `://`, such as `http` or `socks5`. */
+  /** Such as `http` or `socks5`. */
   readonly scheme: string;
   readonly url: string;
 }
 
 /**
- * Reads the proxy variables: of the first that is set, also to nothing, the value counts, lower case before upper,
- * `ALL_PROXY` last (curl's man page, "Environment"). An address without a scheme is an http proxy's.
+ * Reads the proxy variables. The first one that is set counts, even if it is empty: lower case, upper case, then
+ * `ALL_PROXY` (curl's man page, "Environment"). An address without a scheme is that of an http proxy.
  *
- * @throws WheelStoreError when one cannot be read as a URL; its value may hold a password and is not repeated
+ * @throws WheelStoreError if one is not a URL; the error doesn't show the value, which may contain a password
  */
 export function readProxies(env: Environment): Proxies {
   const [http, https] = [readProxy(env, 'http'), readProxy(env, 'https')];
@@ -61,7 +62,7 @@ function isSupported({ scheme }: Proxy): boolean {
   return scheme === 'http' || scheme === 'https';
 }
 
-/** Commas or blanks between the entries, as curl takes them; dots around a name mean nothing. */
+/** Entries are separated by commas or whitespace, as in curl. Dots around a name are ignored. */
 function readBypass(text: string): string[] {
   return text
     .toLowerCase()
@@ -71,9 +72,12 @@ function readBypass(text: string): string[] {
 }
 
 /**
- * Whether an entry of NO_PROXY means a host: `*`, a name with all names below it, `*.name` for those below it alone,
- * an address, an IPv4 network in CIDR notation (`10.0.0.0/8`) or from one address to another; with a port, that port
- * of this very host.
+ * Whether an entry of NO_PROXY matches a host. An entry is one of:
+ *
+ * - `*`
+ * - a name, which includes its subdomains; `*.name` means only the subdomains
+ * - an address, an IPv4 network in CIDR notation (`10.0.0.0/8`), or a range of IPv4 addresses with `-`
+ * - a name or address with a port, which means that port of exactly this host
  *
  * @param host - in lower case; an IPv6 address without brackets
  * @param port - such as `443`
@@ -88,11 +92,11 @@ function matchesHost(entry: string, host: string, port: string): boolean {
   return address === undefined && !host.includes(':') && host.endsWith(`.${entry}`);
 }
 
-/** The entry as Node's agents compare it (Node.js docs, "Built-in Proxy Support"). */
+/** Converts an entry for Node's agents (Node.js docs, "Built-in Proxy Support"). */
 function nodeEntries(entry: string): string[] {
   const range = rangeOf(entry);
   if (range !== undefined) return [range.map(formatIpv4).join('-')];
-  // A network that is not IPv4, or is none, would be compared as a name.
+  // Node would compare any other network as a name.
   if (entry.includes('/')) return [];
   const isName = !entry.startsWith('*') && !/^[\d.:]+$|[[:]/.test(entry);
   return isName ? [entry, `.${entry}`] : [unbracketed(entry)];
@@ -102,7 +106,7 @@ function unbracketed(entry: string): string {
   return entry.replace(/^\[([0-9a-f:.]+)\](:\d+)?$/, '$1$2');
 }
 
-/** The first and the last address, as numbers, of a network or of a stretch with a `-`. */
+/** The first and the last address, as numbers, of a network or of a range with `-`. */
 function rangeOf(entry: string): [number, number] | undefined {
   const [, network = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/.exec(entry) ?? [];
   const base = parseIpv4(network);
@@ -128,9 +132,10 @@ function formatIpv4(address: number): string {
 }
 
 /**
- * The variable whose proxy a request to `url` goes through; undefined: it goes directly.
+ * The variable that sets the proxy for a request to `url`.
  *
- * @throws WheelStoreError when that proxy is of a kind that Node's agents do not speak to
+ * @returns undefined if the request uses no proxy
+ * @throws WheelStoreError if Node's agents don't support that kind of proxy
  */
 export function proxyTo(url: string, proxies: Proxies): string | undefined {
   const to = URL.parse(url);
@@ -149,8 +154,8 @@ export function proxyTo(url: string, proxies: Proxies): string | undefined {
 }
 
 /**
- * Whether this Node's agents use proxies at all: from 24.5.0 on, and 22.21.0 of that line (Node.js docs, `http.Agent`,
- * `proxyEnv`, "History").
+ * Whether the agents of a version of Node support proxies: since 24.5.0, and since 22.21.0 for Node 22 (Node.js docs,
+ * `http.Agent`, `proxyEnv`, "History").
  *
  * @param version - as in `process.versions.node`
  */
@@ -159,26 +164,28 @@ export function usesProxies(version: string): boolean {
   return major > 24 || (major === 24 && minor >= 5) || (major === 22 && minor >= 21);
 }
 
-/** What to warn of when a Node that does not use proxies should; undefined: nothing. */
+/** The warning if a proxy is set, but this version of Node doesn't support proxies; undefined if there is no need. */
 export function unusedProxy(variable: string | undefined, version: string): string | undefined {
   if (variable === undefined || usesProxies(version)) return undefined;
-  return `${variable} is set, but Node ${version}, which this runner brings along, does not use proxies, so requests go past it. Update the runner to 2.328.0 or newer.`;
+  return `${variable} is set, but Node ${version}, which this runner uses, does not support proxies, so requests bypass it. Update the runner to 2.328.0 or newer.`;
 }
 
 /**
- * What keeps the address of a proxy from being read, as the end of a sentence; undefined: nothing. A user name or
- * password with an unescaped `/`, `?` or `#` ends the host too early (RFC 3986, section 3.2), so that the request
- * would go to a wrong one; what follows a `%` must be two hex digits of UTF-8 (section 2.1).
+ * What is wrong with the address of a proxy, as the end of a sentence. An unescaped `/`, `?` or `#` in a user name or
+ * password ends the host too early (RFC 3986, section 3.2), and the request would go to a wrong host. A `%` must begin
+ * percent-encoded UTF-8 (section 2.1).
+ *
+ * @returns undefined if nothing is wrong
  */
 function problemWithAddress(address: string): string | undefined {
-  if (/[\r\n]/.test(address)) return 'holds a line break';
+  if (/[\r\n]/.test(address)) return 'contains a line break';
   const url = URL.parse(address);
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return 'is not a URL';
   try {
     decodeURIComponent(`${url.username}:${url.password}`);
     return undefined;
   } catch {
-    return 'is not a URL: a % in it is not followed by two hex digits that make UTF-8';
+    return 'is not a URL: it contains a % that does not begin percent-encoded UTF-8';
   }
 }
 
@@ -186,6 +193,6 @@ function invalidProxy(name: string, problem: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Invalid proxy',
     reason: `The environment variable ${name} ${problem}.`,
-    remedy: `Write it like ${name}=http://proxy.example.com:3128, with a port up to 65535; in a user name and password percent-encode / ? # @ and %.`,
+    remedy: `Write it like ${name}=http://proxy.example.com:3128, with a port up to 65535. Percent-encode / ? # @ and % in the user name and password.`,
   });
 }
