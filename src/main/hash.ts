@@ -1,4 +1,4 @@
-/** The thread that hashes a large file while the rest of it arrives. */
+/** The thread that hashes a large file while the rest is still downloading. */
 import { createHash } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { ThreadMessage } from '../bucket/file-hash.ts';

@@ -1,29 +1,34 @@
-/** The look-up as `find` and `fetch` ask it: with their inputs, waiting where they say so, warnings in the log. */
+/** The look-up that `find` and `fetch` share: waits as long as `wait` allows, and logs the warnings. */
 import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
-import { say, warn } from '../runner/log.ts';
+import { info, warn } from '../runner/log.ts';
 import { type Answer, describeQuery, lookUpUntil } from '../slots/lookup.ts';
 
-/** GitHub shows ten annotations of a kind for a step. */
+/** GitHub shows at most ten annotations of each kind per step. */
 const MAX_WARNINGS = 10;
 
-/** An answer, and what is not stored, as the end of a sentence. */
-export interface Reply extends Answer {
+/** The result of a look-up. */
+export interface LookUpOutcome extends Answer {
+  /** What is not stored, as the end of a sentence. */
   readonly notStored: string;
 }
 
 /**
- * Looks up what the inputs ask for.
+ * Looks up the wheels that the inputs select.
  *
- * @throws WheelStoreError when the store gives no answer, or the interpreter of `for-python` does not
+ * @throws WheelStoreError if the store cannot be read, or the interpreter of `for-python` cannot be run
  */
-export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSignal): Promise<Reply> {
-  const interpreter = inputs.forPython === undefined ? undefined : await interpreterOf(inputs.forPython);
+export async function lookUpWheels(
+  bucket: Bucket,
+  inputs: LookUpInputs,
+  signal: AbortSignal,
+): Promise<LookUpOutcome> {
+  const interpreter = inputs.forPython === undefined ? undefined : await readInterpreter(inputs.forPython);
   const started = process.uptime();
   const onWait = (failure: WheelStoreError | undefined) => {
     const why = failure?.message ?? `Not stored yet: ${describeQuery(inputs)}.`;
-    say(`${why} Looking again for up to ${inputs.wait} seconds.`);
+    info(`${why} Looking again for up to ${inputs.wait} seconds.`);
   };
   const answer = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
   showWarnings(answer);
@@ -32,18 +37,18 @@ export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSig
   return { ...answer, notStored: `${describeMissing(answer, inputs)}${waited}` };
 }
 
-/** Shows what a look-up has to say besides its answer. */
+/** Logs the warnings of a look-up. */
 export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
   for (const { text, title } of warnings.slice(0, MAX_WARNINGS)) warn(text, title);
   if (warnings.length > MAX_WARNINGS)
-    say(`${warnings.length - MAX_WARNINGS} more such warnings are not shown.`);
+    info(`${warnings.length - MAX_WARNINGS} more such warnings are not shown.`);
 }
 
-/** Only who asks for an interpreter pays for what asks it. */
-async function interpreterOf(python: string) {
+async function readInterpreter(python: string) {
+  // Loaded only if needed, because it slows the start down.
   const { askInterpreter } = await import('../wheel/interpreter.ts');
   const interpreter = await askInterpreter(python);
-  say(`Selecting the wheel for ${interpreter.executable}, Python ${interpreter.version}.`);
+  info(`Selecting the wheel for ${interpreter.executable}, Python ${interpreter.version}.`);
   return interpreter;
 }
 
