@@ -3,13 +3,13 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
 import { say, warn } from '../runner/log.ts';
-import { type Answer, describeQuery, lookUpUntil } from '../slots/lookup.ts';
+import { describeQuery, type LookUpResult, lookUpUntil } from '../slots/lookup.ts';
 
 /** GitHub shows ten annotations of a kind for a step. */
 const MAX_WARNINGS = 10;
 
 /** An answer, and what is not stored, as the end of a sentence. */
-export interface Reply extends Answer {
+export interface Reply extends LookUpResult {
   readonly notStored: string;
 }
 
@@ -33,7 +33,7 @@ export async function ask(bucket: Bucket, inputs: LookUpInputs, signal: AbortSig
 }
 
 /** Shows what a look-up has to say besides its answer. */
-export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
+export function showWarnings({ warnings }: Pick<LookUpResult, 'warnings'>): void {
   for (const { text, title } of warnings.slice(0, MAX_WARNINGS)) warn(text, title);
   if (warnings.length > MAX_WARNINGS)
     say(`${warnings.length - MAX_WARNINGS} more such warnings are not shown.`);
@@ -47,9 +47,9 @@ async function interpreterOf(python: string) {
   return interpreter;
 }
 
-function describeMissing({ missing, unfit, wheels }: Answer, inputs: LookUpInputs): string {
-  if (unfit.length > 0 && missing.length === 0) {
-    return `a wheel that ${inputs.forPython} can install; there are ${unfit.join(', ')}`;
+function describeMissing({ missing, incompatible, wheels }: LookUpResult, inputs: LookUpInputs): string {
+  if (incompatible.length > 0 && missing.length === 0) {
+    return `a wheel that ${inputs.forPython} can install; there are ${incompatible.join(', ')}`;
   }
   return describeQuery(missing.length > 0 && wheels.length > 0 ? { ...inputs, targets: missing } : inputs);
 }

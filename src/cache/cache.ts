@@ -52,7 +52,7 @@ export function openCache(settings: CacheSettings): ActionsCache {
       else tellRestored(wheel, answer);
       return answer.outcome === 'done';
     },
-    refuse: (wheel) => refuse(wheel, 'other bytes'),
+    onMismatch: (wheel) => refuse(wheel, 'other bytes'),
     async keep(saved, signal) {
       for (const one of worthKeeping(saved, refused)) {
         if (!isUsable || signal.aborted) return;
