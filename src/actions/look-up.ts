@@ -2,14 +2,15 @@
 import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
+
 import { info, warn } from '../runner/log.ts';
-import { type Answer, describeQuery, lookUpUntil } from '../slots/lookup.ts';
+import { describeQuery, type LookUpResult, lookUpUntil } from '../slots/lookup.ts';
 
 /** GitHub shows at most ten annotations of each kind per step. */
 const MAX_WARNINGS = 10;
 
 /** The result of a look-up. */
-export interface LookUpOutcome extends Answer {
+export interface LookUpOutcome extends LookUpResult {
   /** What is not stored, as the end of a sentence. */
   readonly notStored: string;
 }
@@ -38,7 +39,7 @@ export async function lookUpWheels(
 }
 
 /** Logs the warnings of a look-up. */
-export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
+export function showWarnings({ warnings }: Pick<LookUpResult, 'warnings'>): void {
   for (const { text, title } of warnings.slice(0, MAX_WARNINGS)) warn(text, title);
   if (warnings.length > MAX_WARNINGS)
     info(`${warnings.length - MAX_WARNINGS} more such warnings are not shown.`);
@@ -52,9 +53,9 @@ async function readInterpreter(python: string) {
   return interpreter;
 }
 
-function describeMissing({ missing, unfit, wheels }: Answer, inputs: LookUpInputs): string {
-  if (unfit.length > 0 && missing.length === 0) {
-    return `a wheel that ${inputs.forPython} can install; there are ${unfit.join(', ')}`;
+function describeMissing({ missing, incompatible, wheels }: LookUpResult, inputs: LookUpInputs): string {
+  if (incompatible.length > 0 && missing.length === 0) {
+    return `a wheel that ${inputs.forPython} can install; there are ${incompatible.join(', ')}`;
   }
   return describeQuery(missing.length > 0 && wheels.length > 0 ? { ...inputs, targets: missing } : inputs);
 }

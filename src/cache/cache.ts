@@ -54,7 +54,7 @@ export function openCache(settings: CacheSettings): ActionsCache {
       else logRestored(wheel, result);
       return result.outcome === 'done';
     },
-    refuse: (wheel) => discard(wheel, 'different content'),
+    onMismatch: (wheel) => discard(wheel, 'different content'),
     async save(saved, signal) {
       for (const wanted of wheelsToSave(saved, discarded)) {
         if (!isUsable || signal.aborted) return;

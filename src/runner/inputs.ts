@@ -301,7 +301,7 @@ function readBucketSettings(
     // Only store has inputs for these. It adds them.
     writing: {},
     requesterPays: readRequestPayer(anonymous),
-    checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
+    hasChecksumSetting: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
     requestTimeout: readRequestTimeout(env),
     proxy: proxies.variables,
     credentialsRemedy: credentialsRemedy(env, event),
