@@ -64,7 +64,12 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
   test.each<[title: string, inputs: Record<string, string>, env: Record<string, string>, says: RegExp]>([
     ['a token that is empty', { token: '' }, {}, /'token' is empty/],
     ['a token that is none', { token: 'ghs_other' }, {}, /401: Bad credentials/],
-    ['a pull request that there is not', { 'pull-request': '6' }, {}, /no pull request #6 of octo\/demo/],
+    [
+      'a pull request that there is not',
+      { 'pull-request': '6' },
+      {},
+      /cannot see pull request #6 of octo\/demo/,
+    ],
     ['a repository that is none', {}, { GITHUB_REPOSITORY: '' }, /GITHUB_REPOSITORY/],
     ['an API that is none', {}, { GITHUB_API_URL: 'localhost' }, /GITHUB_API_URL/],
     [

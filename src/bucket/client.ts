@@ -17,7 +17,7 @@ import {
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
 import { codeOf, explainFailure } from './failures.ts';
-import { describeStore, s3Uri } from './names.ts';
+import { s3Uri, storeAsSubject } from './names.ts';
 import { observe, type SentRequest } from './observe.ts';
 import { readErrorResponses } from './responses.ts';
 
@@ -130,7 +130,7 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   return new WheelStoreError(
     {
       title: 'Store too slow',
-      reason: `${describeStore(bucket)} did not complete ${purpose.permission} on ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
+      reason: `${storeAsSubject(bucket)} did not complete ${purpose.permission} on ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
       remedy:
         'Run the job again; if the store is always this slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
     },
@@ -142,7 +142,7 @@ function responseTooLarge(bucket: Bucket, purpose: RequestPurpose, cause: unknow
   return new WheelStoreError(
     {
       title: 'Not an S3 response',
-      reason: `${describeStore(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with more data than any S3 response has.`,
+      reason: `${storeAsSubject(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with more data than any S3 response has.`,
       remedy:
         "Check that 'endpoint-url' is an S3 endpoint, and any proxy or firewall between the runner and the store.",
     },

@@ -5,7 +5,7 @@ import type { Bucket, RequestPurpose } from './bucket.ts';
 import { joinReasons } from './credential-sources.ts';
 import { explainDemand, furtherNeeds } from './demands.ts';
 import { explainForeignResponse, explainProxy, explainScheme, tooLarge } from './foreign-responses.ts';
-import { describeStore, resourceOf, tries } from './names.ts';
+import { describeStore, resourceOf, storeAsSubject, tries } from './names.ts';
 import { type Failure, responseIn, unreadableResponse, wasSent } from './responses.ts';
 
 /** The fields used here of the SDK's errors (`ServiceException`, and Node's system errors). */
@@ -264,7 +264,7 @@ function explainConnection(failure: Failure, bucket: Bucket): Problem | undefine
     const mayBeTls = isPlain && code === 'ECONNRESET' ? ' If the port speaks TLS, write https://.' : '';
     return {
       title: 'Store unreachable',
-      reason: `${describeStore(bucket)} could not be reached in ${tries(attempts)} (${code}${message === '' ? '' : `: ${message}`}).`,
+      reason: `${storeAsSubject(bucket)} could not be reached in ${tries(attempts)} (${code}${message === '' ? '' : `: ${message}`}).`,
       remedy: `Check endpoint-url, region, the network of the runner and its HTTPS_PROXY and NO_PROXY settings.${mayBeTls}`,
     };
   }
@@ -283,7 +283,7 @@ function explainLimit(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
   if (!isFull) return undefined;
   return {
     title: 'Store full',
-    reason: `${describeStore(bucket)} has no space left for the bucket '${bucket.settings.name}' (${details.join(', ')}), so ${bucket.uri(purpose.key)} was not stored.`,
+    reason: `${storeAsSubject(bucket)} has no space left for the bucket '${bucket.settings.name}' (${details.join(', ')}), so ${bucket.uri(purpose.key)} was not stored.`,
     remedy:
       'Raise the quota of the bucket or account, or free space, for instance with a life-cycle rule that deletes old wheels; permissions are not the cause.',
   };
@@ -335,13 +335,13 @@ function explainOther(failure: Failure, bucket: Bucket, purpose: RequestPurpose)
   if (status !== undefined && (status >= 500 || status === 429) && status !== 501) {
     return {
       title: 'Store is failing',
-      reason: `${describeStore(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (${details}${id}).`,
+      reason: `${storeAsSubject(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (${details}${id}).`,
       remedy: 'Run the job again in a few minutes; if it persists, check the status page of the store.',
     };
   }
   return {
     title: 'Store refused the request',
-    reason: `${describeStore(bucket)} rejected ${purpose.permission} on ${bucket.uri(purpose.key)} (${details}${id}).`,
+    reason: `${storeAsSubject(bucket)} rejected ${purpose.permission} on ${bucket.uri(purpose.key)} (${details}${id}).`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint and that the bucket accepts such requests.",
   };
 }

@@ -2,7 +2,7 @@
 import type { Problem } from '../errors.ts';
 import { plainAddress } from '../untrusted/foreign-text.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
-import { describeStore, tries } from './names.ts';
+import { describeStore, storeAsSubject, tries } from './names.ts';
 import { PART_BYTES, SINGLE_PUT_BYTES } from './parts.ts';
 import type { Failure } from './responses.ts';
 
@@ -52,7 +52,7 @@ export function explainForeignResponse(
   if (status >= 500 || status === 429) {
     return {
       title: 'Store is failing',
-      reason: `${describeStore(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (HTTP ${status}, ${details}).`,
+      reason: `${storeAsSubject(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (HTTP ${status}, ${details}).`,
       remedy:
         'The response came from something in front of the store, such as a load balancer or a proxy: check its log, or run the job again in a few minutes.',
     };
@@ -63,7 +63,7 @@ export function explainForeignResponse(
   }
   return {
     title: 'Not an S3 response',
-    reason: `${describeStore(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with HTTP ${status} and ${details}, which is not an S3 response.`,
+    reason: `${storeAsSubject(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with HTTP ${status} and ${details}, which is not an S3 response.`,
     remedy:
       "Check that 'endpoint-url' is the S3 address of the store, not its console's, and that no firewall, proxy or sign-in page answers instead; S3 permissions are not the cause.",
   };
@@ -74,7 +74,7 @@ function redirected(bucket: Bucket, purpose: RequestPurpose, status: number, loc
   const isSecure = bucket.customEndpoint?.startsWith('http:') === true && location.startsWith('https:');
   return {
     title: 'Not an S3 response',
-    reason: `${describeStore(bucket)} redirected ${purpose.permission} on ${bucket.uri(purpose.key)}${to} (HTTP ${status}), which S3 does not do.`,
+    reason: `${storeAsSubject(bucket)} redirected ${purpose.permission} on ${bucket.uri(purpose.key)}${to} (HTTP ${status}), which S3 does not do.`,
     remedy: isSecure
       ? "Write 'endpoint-url' with https://."
       : "Check that 'endpoint-url' is the S3 address of the store, and that no sign-in page of a proxy answers instead.",
@@ -86,7 +86,7 @@ export function tooLarge(bucket: Bucket, purpose: RequestPurpose, details: strin
   const mib = (bytes: number) => `${bytes / 1024 ** 2} MiB`;
   return {
     title: 'Request too large',
-    reason: `${describeStore(bucket)} does not accept a request as large as the one for ${bucket.uri(purpose.key)} (${details}).`,
+    reason: `${storeAsSubject(bucket)} does not accept a request as large as the one for ${bucket.uri(purpose.key)} (${details}).`,
     remedy: `In the proxy or load balancer in front of the store, allow bodies of ${mib(SINGLE_PUT_BYTES)} (such as client_max_body_size of nginx): a wheel of up to ${mib(SINGLE_PUT_BYTES)} is uploaded in one request, a larger one in parts of ${mib(PART_BYTES)} or more.`,
   };
 }
@@ -106,7 +106,7 @@ function wrongScheme(bucket: Bucket, what: string): Problem {
   const isPlain = bucket.customEndpoint?.startsWith('http:') === true;
   return {
     title: 'Not an S3 response',
-    reason: `${describeStore(bucket)} did not respond with ${isPlain ? 'HTTP' : 'HTTPS'}: ${what}.`,
+    reason: `${storeAsSubject(bucket)} did not respond with ${isPlain ? 'HTTP' : 'HTTPS'}: ${what}.`,
     remedy: isPlain
       ? "Check the port; if it speaks TLS, write 'endpoint-url' with https://."
       : "Check the port; if it speaks plain HTTP, write 'endpoint-url' with http://. If a proxy itself uses plain HTTP, write it with http:// in HTTPS_PROXY, too.",

@@ -8,6 +8,11 @@ export function describeStore(bucket: Pick<Bucket, 'customEndpoint' | 'address' 
     : `the endpoint ${bucket.address || 'that is set'}`;
 }
 
+/** Names the store at the beginning of a sentence. */
+export function storeAsSubject(bucket: Bucket): string {
+  return describeStore(bucket).replace(/^the/, 'The');
+}
+
 /** An object or a key prefix as the AWS CLI writes it: `s3://bucket/key`. */
 export function s3Uri(bucket: string, key: string): string {
   return `s3://${bucket}/${key}`;

@@ -1,6 +1,5 @@
 /** Small requests on objects: list, head, delete, hash. */
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -12,8 +11,9 @@ import { WheelStoreError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 import { send } from './client.ts';
 import { isAbsent } from './failures.ts';
-import { describeStore } from './names.ts';
+import { storeAsSubject } from './names.ts';
 import { writingFields } from './object-settings.ts';
+import { readBody } from './responses.ts';
 
 /** An object as a listing shows it. */
 export interface ListedObject {
@@ -150,7 +150,7 @@ function decodeListedKey(key: string): string {
 function notAListing(bucket: Bucket): WheelStoreError {
   return new WheelStoreError({
     title: 'Not an S3 response',
-    reason: `${describeStore(bucket)} did not respond to a listing of '${bucket.settings.name}' as S3 does.`,
+    reason: `${storeAsSubject(bucket)} did not respond to a listing of '${bucket.settings.name}' as S3 does.`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint, and that no proxy or sign-in page answers instead.",
   });
 }
@@ -243,8 +243,10 @@ export async function hashObject(
       }),
       options,
     );
-    const hash = createHash('sha256');
-    for await (const chunk of response.Body as Readable) hash.update(chunk as Buffer);
-    return hash.digest('hex');
+    return readBody(response.Body, async (body) => {
+      const hash = createHash('sha256');
+      for await (const chunk of body) hash.update(chunk as Buffer);
+      return hash.digest('hex');
+    });
   });
 }

@@ -1,4 +1,5 @@
 /** Finds out whether the response to a failed request is from S3 or from something in between. Reads limited sizes. */
+import type { Readable } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { foreignText, hideSecrets, withoutSecrets } from '../untrusted/foreign-text.ts';
 
@@ -70,6 +71,27 @@ export function wasSent(error: unknown): boolean {
 }
 
 /**
+ * Reads the body of a response, after the SDK has returned it.
+ *
+ * @throws whatever `read` throws; {@link wasSent} is true for it
+ */
+export async function readBody<Value>(
+  body: unknown,
+  read: (body: Readable) => Promise<Value>,
+): Promise<Value> {
+  try {
+    return await read(body as Readable);
+  } catch (error) {
+    throw sent(error);
+  }
+}
+
+function sent(error: unknown): unknown {
+  if (typeof error === 'object' && error !== null) fromNetwork.add(error);
+  return error;
+}
+
+/**
  * Reads error responses before the SDK does. The SDK would read a body of any size, parse it as XML, and lose what it
  * was.
  */
@@ -79,8 +101,7 @@ export function readErrorResponses(client: S3Client): void {
       try {
         return await next(args);
       } catch (error) {
-        if (typeof error === 'object' && error !== null) fromNetwork.add(error);
-        throw error;
+        throw sent(error);
       }
     },
     { step: 'deserialize', priority: 'high', name: 'markSent' },

@@ -6,6 +6,7 @@ import type { Bucket } from './bucket.ts';
 import { send } from './client.ts';
 import { isAbsent, refusesCondition, statusOf } from './failures.ts';
 import { writingFields } from './object-settings.ts';
+import { readBody } from './responses.ts';
 
 /** A text, its headers, and the ETag that it had when it was read. */
 export interface StoredText {
@@ -40,7 +41,7 @@ export async function getText(
       const command = new GetObjectCommand({ Bucket: bucket.settings.name, Key: key });
       const response = await client.send(command, options);
       return {
-        text: await readText(response.Body as Readable, response.ContentLength ?? 0),
+        text: await readBody(response.Body, (body) => readText(body, response.ContentLength ?? 0)),
         etag: response.ETag ?? '',
         contentType: response.ContentType ?? '',
         cacheControl: response.CacheControl ?? '',

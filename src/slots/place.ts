@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
 import { cleanUpDeadline, withGracePeriod } from '../bucket/deadline.ts';
-import { describeStore } from '../bucket/names.ts';
+import { storeAsSubject } from '../bucket/names.ts';
 import {
   deleteObject,
   hashObject,
@@ -262,7 +262,7 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
   // Only now is it certain that the store rejected the condition and nothing else.
   if (unconditional.outcome === 'created') {
     warn(
-      `${describeStore(bucket).replace(/^the/, 'The')} does not support conditional writes (If-None-Match), so this step checks the slot before and after the upload instead.`,
+      `${storeAsSubject(bucket)} does not support conditional writes (If-None-Match), so this step checks the slot before and after the upload instead.`,
       'No conditional writes',
     );
   }
