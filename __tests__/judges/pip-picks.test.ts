@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askInterpreter, type Interpreter } from '../../src/wheel/interpreter.ts';
+import { type Interpreter, queryInterpreter } from '../../src/wheel/interpreter.ts';
 import { allowsPython, rankWheels } from '../../src/wheel/pick.ts';
 import { askPython, toolsPython } from '../../testing/python.ts';
 import { makeWheel } from '../../testing/wheels.ts';
@@ -84,7 +84,7 @@ describe('for this interpreter', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   test('for-python picks what pip download picks from the same folder, Requires-Python included', async () => {
-    const interpreter = await askInterpreter(toolsPython());
+    const interpreter = await queryInterpreter(toolsPython());
     // Half of what is generated is for other platforms, and of equals either may be picked.
     const all = fc.sample(wheelSets, { numRuns: 1_500, seed: SEED + 1 });
     const { picks } = askPip({ sets: all, pythons: [null] }).others[0]!;

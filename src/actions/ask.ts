@@ -41,8 +41,8 @@ export function showWarnings({ warnings }: Pick<Answer, 'warnings'>): void {
 
 /** Only who asks for an interpreter pays for what asks it. */
 async function interpreterOf(python: string) {
-  const { askInterpreter } = await import('../wheel/interpreter.ts');
-  const interpreter = await askInterpreter(python);
+  const { queryInterpreter } = await import('../wheel/interpreter.ts');
+  const interpreter = await queryInterpreter(python);
   say(`Selecting the wheel for ${interpreter.executable}, Python ${interpreter.version}.`);
   return interpreter;
 }

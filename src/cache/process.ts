@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { trace } from '../runner/log.ts';
-import { hideSecrets, wordsOf } from '../untrusted/foreign-text.ts';
+import { hideSecrets, messageOf } from '../untrusted/foreign-text.ts';
 import { type Answer, judge, type Line, type Operation, readLine, withoutMasked } from './answer.ts';
 
 /** What the process is to do. */
@@ -90,7 +90,7 @@ async function answerOf(child: ChildProcess): Promise<Answer | undefined> {
   try {
     await once(child, 'close');
   } catch (error) {
-    return { outcome: 'fault', reason: wordsOf(error) };
+    return { outcome: 'fault', reason: messageOf(error) };
   }
   return answer;
 }

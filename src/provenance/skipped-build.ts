@@ -49,12 +49,12 @@ export async function seeWheels(
   began: number | undefined,
 ): Promise<SeenWheel[]> {
   return Promise.all(
-    nearby.map(async ({ path, modified, placed }) => ({
+    nearby.map(async ({ path, modified, changed }) => ({
       path,
       project: readWheelFilename(basename(path))?.project,
       isStored: await hasBytes(path, stored),
       isFetched: fetched.includes(path),
-      isOld: began !== undefined && modified < began && placed < began,
+      isOld: began !== undefined && modified < began && changed < began,
     })),
   );
 }

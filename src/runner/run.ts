@@ -1,6 +1,6 @@
 /** Runs one action: signals in, failures out. */
 import { WheelStoreError } from '../errors.ts';
-import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
+import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
 import { complain, say } from './log.ts';
 
 /** What an action is: everything from reading its inputs to setting its outputs. */
@@ -51,7 +51,7 @@ function fail(error: unknown, setFailureOutputs: () => void): void {
     return;
   }
   complain(
-    `${wordsOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
+    `${messageOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
     DEFECT.title,
   );
   stackOf(error).forEach(say);
