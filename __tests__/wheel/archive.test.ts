@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { inspectWheel, type WheelContents } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython, toolsPython } from '../../testing/python.ts';
+import { runPython, toolsPython } from '../../testing/python.ts';
 import { type RawEntry, writeZip } from './raw-zip.ts';
 
 const W = 'foo-1.0-py3-none-any.whl';
@@ -75,7 +75,7 @@ const CONTENTS = {
 
 describe('a wheel is read', () => {
   test("with every compression method that Python's zipfile writes and Node reads, from a pipe, and with 70,000 entries", async () => {
-    const paths = askPython<Record<string, string>>(join(import.meta.dirname, 'zip_wheels.py'), join(folder));
+    const paths = runPython<Record<string, string>>(join(import.meta.dirname, 'zip_wheels.py'), join(folder));
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(['stored', 'deflate', 'bzip2', 'lzma', 'piped', 'many']),
     );
@@ -138,7 +138,7 @@ describe('a wheel is read', () => {
 
 /** The inventory of a wheel according to Python's zipfile. */
 function zipfileInventory(path: string): unknown {
-  return askPython(join(import.meta.dirname, 'inventory.py'), path);
+  return runPython(join(import.meta.dirname, 'inventory.py'), path);
 }
 
 /** Inspects a wheel in a process of its own. */
