@@ -250,7 +250,7 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'wheel: nothing is said of files that were not checked',
     file: 'src/wheel/read-wheel.ts',
-    find: ', ...warnUnchecked(data, name)',
+    find: '    ...warnUnchecked(data, name),\n',
     replace: '',
     tests: ['contract/wheel-checks', '-t', 'of which nothing is checked'],
   },
