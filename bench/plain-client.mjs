@@ -1,4 +1,4 @@
-/** What most actions ship: client-s3, bundled in the usual way. Lists the commit's folder and looks at one object. */
+/** What most actions ship: client-s3, bundled in the usual way. Lists the commit's folder and sends one HeadObject. */
 import { HeadObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 
 const client = new S3Client({ forcePathStyle: true });

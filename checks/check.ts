@@ -1,4 +1,4 @@
-/** Everything that is checked besides the tests. Each check prints one line; the last line counts them. */
+/** Runs all checks besides the tests. Each check prints one line; the last line is a summary. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ import { workflowFaults } from './workflow-rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Nothing when all is well, else what is wrong and how to mend it. */
+/** Returns undefined if it passes, or else what is wrong and how to fix it. */
 type Check = () => Promise<string | undefined> | string | undefined;
 
 const checks: Record<string, Check> = {
@@ -26,25 +26,25 @@ const checks: Record<string, Check> = {
     const { is, shouldBe } = await referenceWithTables();
     return is === shouldBe ? undefined : 'docs/reference.md is not up to date.';
   },
-  'what several action.yml files declare reads alike, and scripts/actions.ts lists them all': async () =>
-    (await manifestFaults()).join('\n') || undefined,
-  'the lock file holds no addresses': async () => {
+  'shared inputs and outputs have the same declaration in all action.yml files, and scripts/actions.ts lists all files':
+    async () => (await manifestFaults()).join('\n') || undefined,
+  'the lock file contains no registry URLs': async () => {
     const lock = await readFile(join(ROOT, 'package-lock.json'), 'utf8');
     return /"resolved": "http|https?:\/\/(?!.*(funding|github|opencollective))/.test(
       lock.replace(/"url": ".*"/g, ''),
     )
-      ? 'package-lock.json names a registry.'
+      ? 'package-lock.json contains the URL of a registry.'
       : undefined;
   },
-  'docs/errors.md explains each heading of an error, and no other; each is raised': areErrorsListed,
-  'links between documents': areLinksWhole,
+  'docs/errors.md explains exactly the error titles of src/errors.ts, and each is used': areErrorsListed,
+  'links between documents are valid': areLinksValid,
   ...(existsSync(tool('zizmor'))
-    ? { 'workflows and examples have no known weakness (zizmor)': auditWorkflows }
+    ? { 'workflows and examples have no known security problems (zizmor)': auditWorkflows }
     : {}),
-  'workflows pin what they use, and their last job needs every other': async () =>
+  'workflows pin all actions, and their last job needs all others': async () =>
     (await workflowFaults()).join('\n') || undefined,
-  'examples keep outputs out of scripts, and pull requests out of what releases read': async () =>
-    (await exampleFaults()).join('\n') || undefined,
+  'examples do not use outputs in scripts, and keep pull requests away from the wheels of releases':
+    async () => (await exampleFaults()).join('\n') || undefined,
   'workflows, examples and the tests’ workflows (actionlint)': lintWorkflows,
 };
 
@@ -55,7 +55,7 @@ for (const [name, check] of Object.entries(checks)) {
   console.log(`${fault === undefined ? '✓' : '✗'} ${name}${fault === undefined ? '' : `\n${fault}`}`);
 }
 if (!existsSync(tool('zizmor')))
-  console.log('– zizmor has no build for this machine: CI looks over the workflows');
+  console.log('– zizmor is not available for this machine: skipped, CI runs it');
 const failed = results.filter((passed) => !passed).length;
 console.log(`checks: ${results.length - failed} passed, ${failed} failed`);
 const report = process.env.WHEEL_STORE_CHECK_REPORT;
@@ -100,13 +100,13 @@ async function contents(folder: string): Promise<Map<string, string>> {
 
 async function lintWorkflows(): Promise<string | undefined> {
   const files = (await Promise.all(['.github/workflows', 'examples'].map(workflowsIn))).flat();
-  // The tests' workflows name each other and the actions by where they are when they run.
+  // The workflows of the tests refer to the actions and to each other by their paths in that repository.
   await using repository = await makeRepository();
   const faults = [actionlint(ROOT, files), actionlint(repository.folder, [])];
   return faults.find((fault) => fault !== undefined);
 }
 
-/** The workflows of a folder, by their paths from the root. */
+/** The workflows in a folder, as paths from the root. */
 async function workflowsIn(folder: string): Promise<string[]> {
   const names = await readdir(join(ROOT, folder));
   return names.filter((name) => name.endsWith('.yml')).map((name) => join(folder, name));
@@ -142,18 +142,20 @@ async function areErrorsListed(): Promise<string | undefined> {
   sources.delete(join('/errors.ts'));
   const code = [...sources.values()].join('\n');
   const faults = [
-    ...titles.filter((title) => !explained.includes(title)).map((title) => `docs/errors.md lacks '${title}'`),
+    ...titles
+      .filter((title) => !explained.includes(title))
+      .map((title) => `docs/errors.md does not explain '${title}'`),
     ...explained
       .filter((title) => !titles.includes(title))
-      .map((title) => `docs/errors.md has '${title}', which ERROR_TITLES in src/errors.ts does not`),
+      .map((title) => `docs/errors.md explains '${title}', which is not in ERROR_TITLES of src/errors.ts`),
     ...titles
       .filter((title) => !code.includes(`'${title}'`))
-      .map((title) => `nothing in src/ raises '${title}'`),
+      .map((title) => `no code in src/ uses '${title}'`),
   ];
   return faults.join('\n') || undefined;
 }
 
-async function areLinksWhole(): Promise<string | undefined> {
+async function areLinksValid(): Promise<string | undefined> {
   const entries = await readdir(ROOT, { recursive: true, withFileTypes: true });
   const isOurs = ({ parentPath }: { parentPath: string }) =>
     !/node_modules|\.tools|\.git(?!hub)/.test(parentPath);
@@ -165,15 +167,15 @@ async function areLinksWhole(): Promise<string | undefined> {
       /\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g,
     )) {
       const file = target === '' ? path : join(parentPath, target!);
-      if (!existsSync(file)) faults.push(`${name} links to ${target}, which is not there`);
+      if (!existsSync(file)) faults.push(`${name} links to ${target}, which does not exist`);
       else if (anchor !== undefined && !(await anchorsOf(file)).has(anchor))
-        faults.push(`${name} links to ${target}#${anchor}, and there is no such heading`);
+        faults.push(`${name} links to ${target}#${anchor}, but there is no such heading`);
     }
   }
   return faults.length === 0 ? undefined : faults.join('\n');
 }
 
-/** The anchors that GitHub makes of a document's headings. */
+/** The anchors that GitHub generates for the headings of a document. */
 async function anchorsOf(file: string): Promise<Set<string>> {
   const headings = [...(await readFile(file, 'utf8')).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading!);
   return new Set(

@@ -1,6 +1,6 @@
 /**
- * Rules for the workflows that README, docs and examples tell people to copy, and that no linter has: outputs reach
- * shells through `env:`, and what a pull request may store lies apart from what a release reads.
+ * Rules that no linter checks, for the workflows in README, docs and examples that people copy: outputs are passed to
+ * shells in `env:`, and pull requests cannot store wheels where releases read them.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -26,9 +26,9 @@ interface Workflow {
 
 const ROOT = resolve(import.meta.dirname, '..');
 const OURS = 'org/wheel-store-action';
-/** What main's role may write, and releases read: the default of `prefix`. */
+/** Only main's role may write here, and releases read here: the default of `prefix`. */
 const TRUSTED_PREFIX = 'builds';
-/** The README's two short lines: a filename and an URL of ours hold nothing that a shell acts on. */
+/** Two short commands in the README: the action's filenames and URLs contain no shell metacharacters. */
 const SAFE_TO_PASTE = [
   'pip install "${{ needs.build.outputs.wheel-url }}"',
   'pip install "${{ steps.wheel.outputs.wheel-path }}"',
@@ -39,7 +39,7 @@ const PREFIX_BY_EVENT = BY_EVENT("'[^']*'", "'(?<value>[^']*)'");
 const ROLE_BY_EVENT = BY_EVENT('vars\\.[A-Z_]+', '(?<value>vars\\.[A-Z_]+)');
 const NOT_ON_PULL_REQUESTS = /github\.event_name (?:!= 'pull_request'|== '(?!pull_request)\w+')/;
 
-/** What breaks the rules in README.md, docs/ and examples/, a line each. */
+/** All violations in README.md, docs/ and examples/, a line each. */
 export async function exampleFaults(): Promise<string[]> {
   const [docs, examples] = await Promise.all(['docs', 'examples'].map((name) => readdir(join(ROOT, name))));
   const names = [
@@ -59,7 +59,7 @@ export async function exampleFaults(): Promise<string[]> {
   return faults.flat();
 }
 
-/** The fenced YAML blocks of a document, those in lists included. */
+/** The fenced YAML blocks of a document, including those in lists. */
 export function blocksOf(document: string): string[] {
   return [...document.matchAll(/^( *)```ya?ml\n(.*?)^\1```$/gms)].map(([, indent, block]) =>
     block!.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
@@ -67,10 +67,10 @@ export function blocksOf(document: string): string[] {
 }
 
 /**
- * Scripts with an expression in them. GitHub puts its value into the script before a shell reads it, so a `$(…)` in
- * a branch's or a file's name would be run.
+ * Finds scripts that contain an expression. GitHub inserts its value before the shell parses the script, so `$(…)` in
+ * the name of a branch or file would be executed.
  *
- * @param safe - scripts that may stay as they are
+ * @param safe - scripts that are allowed
  */
 export function shellFaults(text: string, safe: readonly string[] = []): string[] {
   const scripts = scriptsIn(parse(text));
@@ -87,8 +87,11 @@ function scriptsIn(node: unknown): string[] {
 }
 
 /**
- * Where a workflow lets code that is not trusted yet into what releases read: a store without a prefix of the pull
- * requests' own, a role of main's for them, a role of main's on every branch, or a release that takes any run's wheel.
+ * Finds ways in which untrusted code could get into a release:
+ *
+ * - pull requests store under the prefix of releases
+ * - pull requests, or all branches, get main's role
+ * - a release takes the wheel of any run
  */
 export function trustFaults(text: string): string[] {
   const workflow = (parse(text) ?? {}) as Workflow;
@@ -117,27 +120,27 @@ function pushFaults(on: unknown, text: string): string[] {
   if (!eventsOf(on).includes('push') || !text.includes('vars.WHEEL_ROLE')) return [];
   const push = typeof on === 'object' && on !== null ? (on as Record<string, unknown>).push : undefined;
   const isNarrow = typeof push === 'object' && push !== null && ('branches' in push || 'tags' in push);
-  return isNarrow ? [] : ['push names no branches, and only main has the role'];
+  return isNarrow ? [] : ['push names no branches, but only main may assume the role'];
 }
 
-/** What a step of a workflow that runs on pull requests must not do on one. */
+/** Violations of a step that also runs for pull requests. */
 function stepFaults(step: Step, env: Readonly<Record<string, unknown>>): string[] {
   if (step.uses?.startsWith('aws-actions/configure-aws-credentials@')) {
     const role = resolved(step.with?.['role-to-assume'] ?? '', env);
-    const taken = ROLE_BY_EVENT.exec(role)?.groups?.value ?? role;
-    return /vars\.WHEEL_ROLE\b/.test(taken) ? [`a pull request takes main's role: ${role}`] : [];
+    const assumed = ROLE_BY_EVENT.exec(role)?.groups?.value ?? role;
+    return /vars\.WHEEL_ROLE\b/.test(assumed) ? [`a pull request assumes main's role: ${role}`] : [];
   }
   if (!step.uses?.startsWith(`${OURS}@`)) return [];
   const prefix = resolved(step.with?.prefix ?? TRUSTED_PREFIX, env);
   const written = PREFIX_BY_EVENT.exec(prefix)?.groups?.value ?? prefix;
-  if (written.includes('${{')) return [`where a pull request stores cannot be told: ${written}`];
+  if (written.includes('${{')) return [`the prefix for pull requests is unknown: ${written}`];
   const folders = written.split('/').filter((folder) => folder !== '');
   return folders.length === 0 || folders[0] === TRUSTED_PREFIX
     ? [`a pull request stores where releases read: prefix '${written}'`]
     : [];
 }
 
-/** A job that publishes reads only what main's role may write, and of that only the run that was tested. */
+/** A job that publishes may read only from the trusted prefix, and only wheels of the tested run. */
 function releaseFaults({ steps = [] }: Job, env: Readonly<Record<string, unknown>>): string[] {
   if (!steps.some(({ uses }) => uses?.startsWith('pypa/gh-action-pypi-publish@'))) return [];
   const fetches = steps.filter(({ uses }) => uses?.startsWith(`${OURS}/fetch@`));
@@ -152,7 +155,7 @@ function releaseFaults({ steps = [] }: Job, env: Readonly<Record<string, unknown
   });
 }
 
-/** The value of `${{ env.NAME }}`, and any other as it is. */
+/** Resolves `${{ env.NAME }}`; other values stay as they are. */
 function resolved(value: unknown, env: Readonly<Record<string, unknown>>): string {
   const [, name] = /^\$\{\{ env\.(\w+) \}\}$/.exec(String(value)) ?? [];
   return String(name === undefined ? value : (env[name] ?? ''));

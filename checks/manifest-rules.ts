@@ -1,4 +1,6 @@
-/** Rules for the action.yml files: what several of them declare reads alike, and the register of actions has them all. */
+/**
+ * Rules for the action.yml files: shared inputs and outputs have the same declaration, and all files are registered.
+ */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, posix, resolve } from 'node:path';
@@ -6,19 +8,19 @@ import { ACTION_NAMES, ACTIONS, type Manifest, readManifest } from '../scripts/a
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Names that mean different things in different actions, and why: all others are declared alike. */
+/** Names that mean different things in different actions, with the reason; all others must be declared alike. */
 type Exceptions = Readonly<Record<string, string>>;
 
 const INPUT_EXCEPTIONS: Exceptions = {
-  path: 'store finds the wheel there, fetch puts the wheels there',
-  target: 'store names one wheel, find and fetch several',
+  path: 'store reads the wheel there, fetch writes wheels there',
+  target: 'store accepts one target, find and fetch several',
 };
 const OUTPUT_EXCEPTIONS: Exceptions = {
-  'skip-build': 'store says what it did, find and fetch what they found',
+  'skip-build': 'store reports what it did, find and fetch what they found',
   'wheel-url': 'store always has exactly one wheel, find and fetch none or several',
 };
 
-/** What breaks the rules in the action.yml files and the register of actions, a line each. */
+/** All violations in the action.yml files and the register of actions, a line each. */
 export async function manifestFaults(): Promise<string[]> {
   const manifests: Record<string, Manifest> = {};
   for (const action of ACTION_NAMES) manifests[action] = await readManifest(action);
@@ -38,8 +40,8 @@ function byAction(manifests: Readonly<Record<string, Manifest>>, part: 'inputs' 
 }
 
 /**
- * What several actions declare under one name, and not with the same description, default and `required`; and each
- * exception that is none any more.
+ * Finds names that several actions declare with different descriptions, defaults or `required`, and exceptions that are
+ * no longer needed.
  *
  * @param kind - `input` or `output`, for the lines
  */
@@ -54,25 +56,25 @@ export function differences(kind: string, declared: Declarations, exceptions: Ex
     const actions = uses.map(([action]) => action).join(', ');
     return differs
       ? [`the ${kind} '${name}' is declared differently in ${actions}`]
-      : [`the ${kind} '${name}' is an exception, and ${actions} declare it alike`];
+      : [`the ${kind} '${name}' is an exception, but ${actions} declare it alike`];
   });
   return [
     ...faults,
-    ...unknown.map((name) => `the ${kind} '${name}' is an exception, and nobody declares it`),
+    ...unknown.map((name) => `the ${kind} '${name}' is an exception, but no action declares it`),
   ];
 }
 
-/** The runner starts what the build makes of the entry that the register names. */
+/** Checks that an action.yml starts the bundle of its registered entry. */
 function entryFaults(action: keyof typeof ACTIONS, { runs }: Manifest): string[] {
   const { manifest, entry } = ACTIONS[action];
   const main = posix.join(posix.dirname(manifest), runs.main);
   return [
     ...(main === `dist/${action}.js` ? [] : [`${manifest} starts ${main}, not dist/${action}.js`]),
-    ...(existsSync(join(ROOT, entry)) ? [] : [`scripts/actions.ts names ${entry}, which is not there`]),
+    ...(existsSync(join(ROOT, entry)) ? [] : [`scripts/actions.ts names ${entry}, which does not exist`]),
   ];
 }
 
-/** The action.yml files that people can use: that of the root, and those of the folders beside it. */
+/** All action.yml files in the root and its folders. */
 async function manifestPaths(): Promise<string[]> {
   const folders = ['.', ...(await readdir(ROOT)).filter((name) => !name.startsWith('.'))];
   return folders
@@ -81,11 +83,13 @@ async function manifestPaths(): Promise<string[]> {
 }
 
 /**
- * The action.yml files that the register lacks.
+ * Finds action.yml files that are not registered.
  *
  * @param paths - from the root
  */
 export function unregistered(paths: readonly string[]): string[] {
   const known: readonly string[] = Object.values(ACTIONS).map(({ manifest }) => manifest);
-  return paths.filter((path) => !known.includes(path)).map((path) => `scripts/actions.ts lacks ${path}`);
+  return paths
+    .filter((path) => !known.includes(path))
+    .map((path) => `scripts/actions.ts does not list ${path}`);
 }

@@ -1,4 +1,4 @@
-/** Makes the tables of inputs and outputs in docs/reference.md from the action.yml files. */
+/** Generates the tables of inputs and outputs in docs/reference.md from the action.yml files. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ACTION_NAMES, type Manifest, readManifest } from '../scripts/actions.ts';

@@ -1,4 +1,4 @@
-/** Two rules for our own workflows that no linter has: how actions are pinned, and what the last job waits for. */
+/** Two rules for our own workflows that no linter checks: actions are pinned, and the last job needs all others. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
@@ -13,7 +13,7 @@ interface Workflow {
 const FOLDER = resolve(import.meta.dirname, '../.github');
 const USES = /^\s*(?:-\s+)?uses:\s*(?<action>[^\s#]+)(?:\s+#\s*(?<comment>.*))?$/;
 
-/** What breaks the rules in .github, workflows and actions alike, a line each. */
+/** All violations in the workflows and actions of .github, a line each. */
 export async function workflowFaults(): Promise<string[]> {
   const names = (await readdir(FOLDER, { recursive: true })).filter((name) => /\.ya?ml$/.test(name)).sort();
   const faults = await Promise.all(
@@ -27,8 +27,8 @@ export async function workflowFaults(): Promise<string[]> {
 }
 
 /**
- * What a workflow uses and does not pin. An action of others is pinned by the hash of a commit, with its version
- * as a comment for people and dependabot; a Docker image by its digest. A tag could be moved to other code.
+ * Finds actions that are not pinned. Third-party actions must be pinned to a commit hash, with the version in a comment
+ * for readers and dependabot, and Docker images to a digest, since a tag could be moved to other code.
  */
 export function unpinned(text: string): string[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
@@ -37,7 +37,7 @@ export function unpinned(text: string): string[] {
     if (action.startsWith('docker://')) {
       return /@sha256:[0-9a-f]{64}$/.test(action) ? [] : [`line ${index + 1}: ${action} has no digest`];
     }
-    if (!/@[0-9a-f]{40}$/.test(action)) return [`line ${index + 1}: ${action} is not pinned by a full hash`];
+    if (!/@[0-9a-f]{40}$/.test(action)) return [`line ${index + 1}: ${action} is not pinned to a full hash`];
     return /^v\d+\.\d+\.\d+$/.test(comment)
       ? []
       : [`line ${index + 1}: ${action} has no comment with its version`];
@@ -45,8 +45,8 @@ export function unpinned(text: string): string[] {
 }
 
 /**
- * What is wrong with a workflow's last job, the one that branch protection and releases look at: it needs every
- * other job, and on pull requests it runs always, because a job that is skipped counts as one that passed.
+ * Checks the last job of a workflow, which branch protection and releases depend on: it must need all other jobs, and
+ * must always run for pull requests, since a skipped job counts as passed.
  */
 export function gateFaults(text: string): string[] {
   const { on, jobs } = parse(text) as Workflow;
@@ -60,7 +60,7 @@ export function gateFaults(text: string): string[] {
     .map((name) => `the last job, ${last}, does not need ${name}`);
   const isGate = JSON.stringify(on).includes('"pull_request"');
   if (isGate && !/^(\$\{\{\s*)?always\(\)(\s*\}\})?$/.test(condition)) {
-    faults.push(`the last job, ${last}, lacks if: always()`);
+    faults.push(`the last job, ${last}, does not have if: always()`);
   }
   return faults;
 }

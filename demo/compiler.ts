@@ -1,24 +1,24 @@
-/** A C compiler for the demo's wheel: the machine's own, or one that PyPI carries. */
+/** A C compiler for the demo's wheel: that of the machine, or one from PyPI. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../testing/runner.ts';
 
-/** How to build with it. */
+/** A compiler and the environment to use it. */
 export interface Compiler {
   readonly name: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /**
- * Finds a C compiler; where the machine has none, the package `ziglang` (a wheel) brings one into .tools.
+ * Finds a C compiler. If the machine has none, installs the package `ziglang` (a wheel) into .tools.
  *
  * @param python - the Python whose pip installs it
  */
 export async function describeCompiler(python: string): Promise<Compiler> {
-  const named = process.env.CC ?? 'cc';
+  const command = process.env.CC ?? 'cc';
   if (process.platform === 'win32') return { name: 'the C compiler that setuptools finds', env: {} };
-  if (spawnSync(named, ['--version']).status === 0) return { name: named, env: {} };
+  if (spawnSync(command, ['--version']).status === 0) return { name: command, env: {} };
   const library = join(ROOT, '.tools/zig');
   if (!existsSync(join(library, 'ziglang'))) {
     console.log('  No C compiler on this machine: installing one from PyPI (ziglang, 80 MB) …');

@@ -1,7 +1,7 @@
 /**
- * The main job from end to end, on this machine: find, build a wheel with a compiled module, store, find
- * again, fetch, install with pip and uv. The built actions run as processes, the way GitHub's runner starts
- * them, against a real S3 server that this script starts and stops. `--verbose` shows all outputs and summaries.
+ * The main use case from end to end on this machine: find, build a wheel with a compiled module, store, find again,
+ * fetch, install with pip and uv. The built actions run as processes, like on GitHub's runner, against a real S3 server
+ * that this script starts and stops. `--verbose` prints all outputs and summaries.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -143,8 +143,8 @@ async function install(name: 'pip' | 'uv', url: string): Promise<void> {
   await run(program, args, folder);
   const code = 'import primes; print(primes.below(100_000))';
   screen.line(`$ python -c "${code}"`);
-  const said = await run(python, ['-c', `${code}; print(primes._count.__file__)`], folder);
-  const [count, compiled] = said.trim().split(/\r?\n/);
+  const output = await run(python, ['-c', `${code}; print(primes._count.__file__)`], folder);
+  const [count, compiled] = output.trim().split(/\r?\n/);
   screen.line(`${count}  (${isVerbose ? compiled : basename(compiled!)})`);
   expect(count === '9592', 'the compiled function counts the 9592 primes below 100,000');
 }
@@ -168,7 +168,7 @@ async function run(
   return output;
 }
 
-function expect(isSo: boolean, what: string): void {
-  if (!isSo) throw new Error(`Expected, but not so: ${what}.`);
-  screen.line(`✓ ${what}`);
+function expect(condition: boolean, statement: string): void {
+  if (!condition) throw new Error(`This should be true, but is not: ${statement}.`);
+  screen.line(`✓ ${statement}`);
 }

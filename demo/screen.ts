@@ -1,12 +1,12 @@
-/** How the demo shows on a terminal what a person sees on GitHub: in two screens, or with `--verbose` all of it. */
+/** Prints what a user would see on GitHub: a summary of about two screens, or everything with `--verbose`. */
 import { sep } from 'node:path';
 import { type StepResult, shownText } from '../testing/runner.ts';
 
-/** What of a step's result is shown in any case. */
+/** The parts of a step's result that are always printed. */
 export interface Important {
   /** Names of outputs. */
   readonly outputs: readonly string[];
-  /** Whether to show the beginning of the job summary. */
+  /** Whether to print the beginning of the job summary. */
   readonly summary?: boolean;
 }
 
@@ -14,11 +14,11 @@ export interface Important {
 export interface Screen {
   /** A heading. */
   title(text: string): void;
-  /** One line below it. */
+  /** A line below the heading. */
   line(text: string): void;
-  /** A step's `uses` and `with`, as a workflow writes them. */
+  /** A step's `uses` and `with`, as in a workflow. */
   step(action: string, inputs: Readonly<Record<string, string>>): void;
-  /** What a step printed, its outputs and its job summary: the important of them, or all. */
+  /** The log of a step, and its outputs and job summary: the important parts, or everything. */
   result(result: StepResult, important: Important): void;
 }
 
@@ -28,8 +28,8 @@ const dim = (text: string) => (HAS_COLOUR ? `\u001b[2m${text}\u001b[0m` : text);
 const MAX_SUMMARY_LINES = 10;
 
 /**
- * @param isVerbose - whether to show all outputs and summaries, and nothing shortened
- * @param workspace - folder that paths are shown relative to, if they are shortened
+ * @param isVerbose - whether to print all outputs and summaries, without shortening anything
+ * @param workspace - shortened paths are relative to this folder
  */
 export function openScreen(isVerbose: boolean, workspace: string): Screen {
   const brief = (text: string) => (isVerbose ? text : shortened(text, workspace));
@@ -59,8 +59,7 @@ export function openScreen(isVerbose: boolean, workspace: string): Screen {
 }
 
 /**
- * Shortens what fills a line and tells a reader little: hashes to 7 digits, the tags of a wheel's filename in a key or
- * URL, and the workspace's folder.
+ * Shortens hashes to 7 digits, and omits the tags in wheel filenames of keys and URLs, and the path of the workspace.
  */
 export function shortened(text: string, workspace: string): string {
   return text
@@ -69,14 +68,14 @@ export function shortened(text: string, workspace: string): string {
     .replaceAll(/(:\/\/[^\s"]*\/[^\s"/-]+-[^\s"/-]+)-[^\s"/]+\.whl/g, '$1-….whl');
 }
 
-/** The beginning of a summary without its blank lines; its folds stay closed. */
+/** The beginning of a summary, without blank lines and collapsed sections. */
 function excerpt(lines: readonly string[]): string[] {
   const fold = lines.findIndex((line) => line.startsWith('▾'));
   const open = (fold === -1 ? lines : lines.slice(0, fold)).filter((line) => line !== '');
   return open.slice(0, MAX_SUMMARY_LINES);
 }
 
-/** A job summary, its tables and code blocks as plain text, its folds open. */
+/** A job summary as plain text, with collapsed sections expanded. */
 function readable(markdown: string): string[] {
   const lines = markdown
     .trim()

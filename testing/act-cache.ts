@@ -1,9 +1,9 @@
 /**
- * nektos/act's own cache service: a real one that speaks the first version of the protocol, as GitHub Enterprise
- * Server does. It belongs to a run of act, so a workflow runs whose one step does nothing but hold a connection.
+ * The cache service of nektos/act: a real server for version 1 of the protocol, which GitHub Enterprise Server uses. It
+ * runs only during a workflow, so this starts a workflow whose only step keeps a connection open.
  *
- * What it does otherwise than GitHub's (its pkg/artifactcache, 0.2.89): it asks for no token, has no scopes and no
- * quota, finds keys by their beginnings even without restore keys, and lets several jobs reserve one entry.
+ * Differences from GitHub's service (act's pkg/artifactcache, 0.2.89): it needs no token, has no scopes and no quota,
+ * matches key prefixes even without restore keys, and lets several jobs reserve the same entry.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,18 +15,18 @@ import { text } from 'node:stream/consumers';
 import { tool } from './python.ts';
 import { NODE } from './runner.ts';
 
-/** A cache service that runs. */
+/** A running cache service. */
 export interface CacheService extends AsyncDisposable {
-  /** What the runner gives a step as ACTIONS_CACHE_URL or ACTIONS_RESULTS_URL; ends with a slash. */
+  /** The value of ACTIONS_CACHE_URL or ACTIONS_RESULTS_URL in a step; ends with a slash. */
   readonly url: string;
-  /** The archives it keeps, as absolute paths. */
+  /** The absolute paths of the stored archives. */
   archives(): Promise<string[]>;
 }
 
 /**
- * Starts the service in a temporary folder; it ends when it is disposed of, or when this process does.
+ * Starts the service in a temporary folder. It ends when it is disposed of, or with this process.
  *
- * @throws Error with what act printed when it does not start
+ * @throws Error with the output of act if it does not start
  */
 export async function startActCache(): Promise<CacheService> {
   const home = await mkdtemp(join(tmpdir(), 'act-cache-'));
@@ -45,7 +45,7 @@ export async function startActCache(): Promise<CacheService> {
     env: { PATH: process.env.PATH, HOME: home, TMPDIR: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const said = Promise.all([text(child.stdout), text(child.stderr)]);
+  const output = Promise.all([text(child.stdout), text(child.stderr)]);
   const ended = new Promise<void>((done) => child.on('error', () => done()).on('close', () => done()));
   const dispose = async (call?: Socket) => {
     call?.destroy();
@@ -59,7 +59,7 @@ export async function startActCache(): Promise<CacheService> {
   ]);
   if (call === undefined) {
     await dispose();
-    throw new Error(`act did not start its cache service: ${(await said).join('\n')}`);
+    throw new Error(`act did not start its cache service: ${(await output).join('\n')}`);
   }
   const [url] = (await once(call, 'data')) as [Buffer];
   return {

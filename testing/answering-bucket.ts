@@ -1,9 +1,9 @@
-/** A bucket whose store is a function in this process: each request goes through the SDK, and none to the network. */
+/** A bucket with a function as its store: requests go through the SDK, but not to the network. */
 import { Readable } from 'node:stream';
 import type { Bucket, BucketSettings } from '../src/bucket/bucket.ts';
 import { openBucket } from '../src/bucket/client.ts';
 
-/** A bucket on AWS that is asked without credentials. */
+/** A bucket on AWS, accessed without credentials. */
 export const SETTINGS: BucketSettings = {
   name: 'my-wheels',
   region: 'us-west-2',
@@ -28,22 +28,22 @@ export const SETTINGS: BucketSettings = {
   credentialsRemedy: '',
 };
 
-/** A request as the SDK sends it. */
+/** A request of the SDK. */
 export interface AskedRequest {
   readonly method: string;
   readonly path: string;
-  /** Names in lower case. */
+  /** By lower-case name. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An answer; with a code, an error document of S3's. An error is thrown, as by a connection that is lost. */
+/** A response; with a code, it contains an S3 error document. An Error is thrown, like that of a lost connection. */
 export type Answer = { readonly status: number; readonly code?: string; readonly message?: string } | Error;
 
 /**
- * Opens a bucket for which `answer` is the store.
+ * Opens a bucket whose requests are answered by a function.
  *
- * @param over - settings other than {@link SETTINGS}
- * @returns the bucket, and the requests it was sent so far, each try on its own
+ * @param over - overrides of {@link SETTINGS}
+ * @returns the bucket, and the requests so far, including retries
  */
 export async function answeringBucket(
   answer: (request: AskedRequest, nth: number) => Answer,

@@ -1,4 +1,4 @@
-/** A bucket of its own for each test file, and a look into it that does not go through the action. */
+/** Creates buckets for tests, and accesses them directly, without the action. */
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -16,9 +16,9 @@ import { clientOf, createBucket, startS3Server } from './s3-server.ts';
 export interface TestBucket {
   readonly name: string;
   readonly endpoint: string;
-  /** The environment of a step that has credentials. */
+  /** Environment variables with the credentials for a step. */
   readonly env: Readonly<Record<string, string>>;
-  /** The inputs of a step that reaches this bucket. */
+  /** The inputs of a step that uses this bucket. */
   readonly inputs: Readonly<Record<string, string>>;
   keys(prefix?: string): Promise<string[]>;
   openUploads(): Promise<string[]>;
@@ -27,7 +27,7 @@ export interface TestBucket {
   head(key: string): Promise<HeadObjectCommandOutput>;
 }
 
-/** Makes a bucket on the server that jest's global set-up started. */
+/** Creates a bucket on the server that jest's global set-up started. */
 export async function makeBucket(options: { readonly isPublic?: boolean } = {}): Promise<TestBucket> {
   const access = await startS3Server();
   const name = `wheels-${randomUUID().slice(0, 13)}`;

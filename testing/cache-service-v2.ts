@@ -1,8 +1,8 @@
 /**
- * A small stand-in for GitHub's own cache service, whose protocol (`ACTIONS_CACHE_SERVICE_V2`) no server speaks that
- * a registry offers: twirp calls as `@actions/cache` declares them (its generated/results/api/v1/cache.ts), and
- * signed URLs of Azure's Blob service ("Put Blob", "Put Block", "Put Block List", "Get Blob", with their rules).
- * It refuses a wrong token, a wrong or missing signature, and a second reservation of one entry.
+ * A small stand-in for GitHub's cache service (`ACTIONS_CACHE_SERVICE_V2`), since no package provides a server for that
+ * protocol. It implements the twirp calls of `@actions/cache` (generated/results/api/v1/cache.ts) and signed URLs of
+ * Azure Blob Storage ("Put Blob", "Put Block", "Put Block List", "Get Blob"). It refuses a wrong token, a wrong or
+ * missing signature, and a second reservation of an entry.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,19 +10,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A service that runs. */
+/** A running cache service. */
 export interface CacheServiceV2 extends AsyncDisposable {
-  /** What the runner gives a step as ACTIONS_RESULTS_URL; ends with a slash. */
+  /** The value of ACTIONS_RESULTS_URL in a step; ends with a slash. */
   readonly url: string;
-  /** The environment of a step that reaches it. */
+  /** The environment variables of a step that uses the service. */
   readonly env: Readonly<Record<string, string>>;
-  /** Method and path of each request, without queries; blobs as `blob`. */
+  /** Method and path of each request, without the query; for blobs, the path is `blob`. */
   readonly requests: string[];
-  /** By key; an entry that was reserved and never finished has no archive. */
+  /** By key; an entry that is reserved but not uploaded has no archive. */
   readonly entries: Map<string, Entry>;
 }
 
-/** What is kept under a key. */
+/** The entry of a key. */
 export interface Entry {
   readonly version: string;
   archive?: Buffer;
@@ -35,14 +35,14 @@ interface Reply {
   readonly headers?: Record<string, string>;
 }
 
-/** A call's answer, for a test that wants another one than the service's own. */
+/** Replaces the service's response to a call; undefined keeps it. */
 export type Rule = (call: string) => Reply | undefined;
 
 const SERVICE = '/twirp/github.actions.results.api.v1.CacheService/';
 const TOKEN = 'runtime-token-of-the-tests';
 const BLOBS = 'http://kept.blob.core.windows.net';
 
-/** Starts the service. Blobs have Azure's host name, so it is the proxy of the steps as well. */
+/** Starts the service. It is also the HTTP proxy of the steps, since the URLs of blobs have Azure's host name. */
 export async function startCacheServiceV2(rule: Rule = () => undefined): Promise<CacheServiceV2> {
   const entries = new Map<string, Entry>();
   const requests: string[] = [];
@@ -127,7 +127,7 @@ function twirp(call: string, { key, version, size_bytes }: Call, entries: Map<st
   }
 }
 
-/** Read or write, for one blob, like a shared access signature; the secret lives as long as this process. */
+/** A URL to read or write one blob, signed like a shared access signature. */
 function signed(key: string, permission: 'r' | 'w'): string {
   return `${BLOBS}/archives/${key}?sp=${permission}&sig=${encodeURIComponent(signature(key, permission))}`;
 }

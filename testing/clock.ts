@@ -1,8 +1,8 @@
-/** A clock for a step's process, so that a test of what takes minutes need not take them. */
+/** Fakes the clock in a step's process, so that tests of long waits are fast. */
 
 /**
- * The environment of a process whose `process.uptime()` goes on by `milliseconds` each time that it is asked,
- * and never else.
+ * The environment for a process in which each call of `process.uptime()` advances the clock by `milliseconds`. It does
+ * not advance otherwise.
  */
 export function steppingClock(milliseconds: number): Record<string, string> {
   const script = `let now = 0; process.uptime = () => (now += ${milliseconds / 1000});`;

@@ -1,4 +1,4 @@
-/** An HTTP proxy between the action and the real S3 server that counts requests and causes faults. */
+/** An HTTP proxy between the action and the real S3 server that records requests and injects faults. */
 import { type BinaryLike, createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -14,7 +14,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SignatureV4 } from '@smithy/signature-v4';
 
-/** The S3 operation that a request asks for. */
+/** The S3 operation of a request. */
 export type Operation =
   | 'list'
   | 'get'
@@ -27,10 +27,10 @@ export type Operation =
   | 'abort'
   | 'other';
 
-/** A request that came by. */
+/** A recorded request. */
 export interface SeenRequest {
   readonly operation: Operation;
-  /** The key, or the bucket, without query. */
+  /** The path in the URL, without the query. */
   readonly path: string;
   /** Path and query. */
   readonly url: string;
@@ -40,47 +40,52 @@ export interface SeenRequest {
   readonly bytes: number;
 }
 
-/** What happens to a request; undefined lets it pass. */
+/** What to do with a request; undefined forwards it. */
 export type Fault =
   | undefined
-  /** Answer in the server's stead. */
+  /** Send this response instead of forwarding the request. */
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
-  /** Cut the line before the server hears of it, or once it has done its work. */
+  /** Close the connection before or after forwarding the request. */
   | { readonly cut: 'before' | 'after' }
-  /** Let the server do its work, and answer when this is fulfilled. */
+  /** Forward the request, and send the response when this is fulfilled. */
   | { readonly answerAfter: Promise<unknown> }
-  /** Send so many bytes of the answer's body, then cut the line. */
+  /** Send this many bytes of the body, then close the connection. */
   | { readonly cutAt: number }
-  /** Send so many bytes of the answer's body, then nothing more, and keep the line open. */
+  /** Send this many bytes of the body, then nothing, but keep the connection open. */
   | { readonly stallAt: number }
-  /** Send the answer's body in small pieces, with a pause after each. */
+  /** Send the body in small chunks, with a pause after each. */
   | { readonly pieceBytes: number; readonly pauseMs: number }
-  /** Say that the answer's body is so many bytes longer than it is, or shorter; then cut the line. */
+  /** Send a Content-Length that is wrong by this many bytes, then the whole body, and close the connection. */
   | { readonly misstateBy: number }
-  /** Pass the request on without these headers, and then only when `after` is fulfilled. */
+  /** Forward the request without these headers, once `after` is fulfilled. */
   | { readonly without: readonly string[]; readonly after?: Promise<unknown> }
-  /** Change the answer's headers or body. */
+  /** Change the response. */
   | { readonly change: (answer: Answer) => Answer }
-  /** Pass the request on when this is fulfilled. */
+  /** Forward the request when this is fulfilled. */
   | { readonly after: Promise<unknown> };
 
-/** An answer of the server. */
+/** A response of the server. */
 export interface Answer {
   readonly status: number;
   readonly headers: Record<string, string | string[] | undefined>;
   readonly body: Buffer;
 }
 
-/** A proxy that runs. */
+/** A running proxy. */
 export interface FaultProxy extends AsyncDisposable {
-  /** What to give as `endpoint-url`. */
+  /** The value for `endpoint-url`. */
   readonly endpoint: string;
   readonly requests: readonly SeenRequest[];
-  /** The operations in the order in which they came, without those that announce and withdraw a store. */
+  /** The operations in order, without those on claims and removal markers. */
   operations(): Operation[];
 }
 
-/** Starts a proxy before `endpoint`; `rule` says what becomes of each request. `port`: 0 for any that is free. */
+/**
+ * Starts a proxy in front of `endpoint`.
+ *
+ * @param rule - returns the fault for each request
+ * @param port - 0 for any free port
+ */
 export async function startFaultProxy(
   endpoint: string,
   rule: (seen: SeenRequest) => Fault = () => undefined,
@@ -104,7 +109,7 @@ export async function startFaultProxy(
   };
 }
 
-/** Whether a request is about an empty object by which store steps tell each other what they are doing. */
+/** Whether a request is about a claim or a removal marker. */
 export function isClaim({ path }: Pick<SeenRequest, 'path'>): boolean {
   return /\.(claim|removing)$/.test(path);
 }
@@ -120,10 +125,10 @@ async function handle(
   const operation = operationOf(incoming);
   const { url = '', headers } = incoming;
   const path = url.split('?')[0]!;
-  const alike = requests.filter(
+  const sameKind = requests.filter(
     (seen) => seen.operation === operation && isClaim(seen) === isClaim({ path }),
   );
-  const seen: SeenRequest = { operation, path, url, headers, nth: alike.length + 1, bytes: body.length };
+  const seen: SeenRequest = { operation, path, url, headers, nth: sameKind.length + 1, bytes: body.length };
   requests.push(seen);
   const fault = rule(seen);
   if (fault === undefined) return reply(response, await forward(incoming, body, endpoint));
@@ -131,7 +136,7 @@ async function handle(
     return reply(response, { headers: {}, ...fault, body: Buffer.from(fault.body ?? '') });
   if ('after' in fault) await fault.after;
   if ('without' in fault)
-    return reply(response, await forward(incoming, body, endpoint, resigned(incoming, body, fault.without)));
+    return reply(response, await forward(incoming, body, endpoint, resign(incoming, body, fault.without)));
   if ('after' in fault) return reply(response, await forward(incoming, body, endpoint));
   if ('cut' in fault && fault.cut === 'before') return void response.destroy();
   const answer = await forward(incoming, body, endpoint);
@@ -141,10 +146,10 @@ async function handle(
   }
   if ('change' in fault) return reply(response, fault.change(answer));
   if ('cut' in fault) return void response.destroy();
-  if ('pieceBytes' in fault) return dripped(response, answer, fault);
-  if ('misstateBy' in fault) return misstated(response, answer, fault.misstateBy);
+  if ('pieceBytes' in fault) return sendSlowly(response, answer, fault);
+  if ('misstateBy' in fault) return sendWithWrongLength(response, answer, fault.misstateBy);
   if ('stallAt' in fault) {
-    // Nothing at all: not even the head of the answer.
+    // Not even the headers.
     if (fault.stallAt === 0) return;
     response.writeHead(answer.status, answer.headers);
     response.write(answer.body.subarray(0, fault.stallAt));
@@ -154,7 +159,7 @@ async function handle(
   response.write(answer.body.subarray(0, fault.cutAt), () => response.destroy());
 }
 
-async function dripped(
+async function sendSlowly(
   response: ServerResponse,
   { status, headers, body }: Answer,
   { pieceBytes, pauseMs }: { pieceBytes: number; pauseMs: number },
@@ -167,18 +172,18 @@ async function dripped(
   response.end();
 }
 
-/** Node's server would correct what the head says, so it goes onto the socket as it is. */
-function misstated(response: ServerResponse, { status, headers, body }: Answer, by: number): void {
+/** Writes to the socket, since Node's server would reject a wrong Content-Length. */
+function sendWithWrongLength(response: ServerResponse, { status, headers, body }: Answer, by: number): void {
   const { 'transfer-encoding': _chunked, connection: _connection, ...rest } = headers;
-  const said = { ...rest, 'content-length': String(body.length + by), connection: 'close' };
-  const head = Object.entries(said).map(([name, value]) => `${name}: ${value}\r\n`);
+  const wrong = { ...rest, 'content-length': String(body.length + by), connection: 'close' };
+  const head = Object.entries(wrong).map(([name, value]) => `${name}: ${value}\r\n`);
   response.socket!.write(`HTTP/1.1 ${status} X\r\n${head.join('')}\r\n`);
   response.socket!.end(body);
 }
 
 function operationOf({ method, url = '', headers }: IncomingMessage): Operation {
   const { pathname, searchParams } = new URL(url, 'http://localhost');
-  // AWS has the bucket in the host name, where the others have it in the path.
+  // On AWS, the bucket is in the host name instead of the path.
   const depth = headers.host?.includes('.s3.') ? 0 : 1;
   const isBucket = pathname.split('/').filter((segment) => segment !== '').length <= depth;
   if (method === 'GET') return isBucket ? 'list' : 'get';
@@ -190,7 +195,7 @@ function operationOf({ method, url = '', headers }: IncomingMessage): Operation 
   return 'other';
 }
 
-/** The Host header stays what the client signed. */
+/** Keeps the Host header, which is signed. */
 async function forward(
   incoming: IncomingMessage,
   body: Buffer,
@@ -206,15 +211,15 @@ async function forward(
     headers: await headers,
     agent: false,
   });
-  // A server may answer and cut the line while it still is being written to.
+  // A server may respond and close the connection before it has read the whole body.
   outgoing.on('error', () => undefined);
   outgoing.end(body);
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };
 }
 
-/** Signs a request anew without some of its headers, so that the server does as if it did not know them. */
-async function resigned(
+/** Removes headers from a request and signs it again, to simulate a server that ignores those headers. */
+async function resign(
   { method = '', url = '', headers }: IncomingMessage,
   body: Buffer,
   without: readonly string[],
@@ -244,7 +249,7 @@ async function resigned(
   return signed.headers;
 }
 
-/** What the signer wants of a hash, made of Node's own. */
+/** Adapts Node's hashes to the interface of the signer. */
 class Sha256 {
   readonly #hash: Hash | Hmac;
   constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
@@ -257,7 +262,7 @@ class Sha256 {
     return this.#hash.digest();
   }
   reset(): void {
-    throw new Error('The signer makes a new hash each time.');
+    throw new Error('The signer creates a new hash each time.');
   }
 }
 
@@ -268,7 +273,7 @@ function reply(response: ServerResponse, { status, headers, body }: Answer): voi
   response.end(body);
 }
 
-/** An S3 error answer. */
+/** Responds with an S3 error document. */
 export function s3Error(status: number, code: string, message = 'injected', more = ''): Fault {
   const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`;
   return { status, body, headers: { 'content-type': 'application/xml' } };

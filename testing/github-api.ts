@@ -1,88 +1,88 @@
 /**
- * A stand-in for GitHub's REST API, as far as comments go: a real server with its state in memory. Each request
- * and each answer, its own ones too, is held against GitHub's description of the API; what does not fit fails the
- * test that started the server.
+ * A stand-in for the comments part of GitHub's REST API: a real server with its state in memory. All requests and
+ * responses are validated against GitHub's description of the API. Any deviation fails the test that started the
+ * server.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { type ApiAnswer, type ApiRequest, type Judge, judgeBy } from './github-description.ts';
+import { type ApiRequest, type ApiResponse, type ApiValidator, loadValidator } from './github-description.ts';
 import { JOB_TOKEN } from './runner.ts';
 
-/** Someone who comments. */
+/** The author of a comment. */
 export interface Author {
   readonly login: string;
   readonly id: number;
   readonly type: 'Bot' | 'User';
 }
 
-/** A comment as the API gives it. */
+/** A comment, as in the API. */
 export interface ApiComment {
   readonly id: number;
   body: string;
   readonly user: Author;
 }
 
-/** What a request asks for. */
+/** The operation of a request. */
 export type ApiOperation = 'list' | 'create' | 'update' | 'remove' | 'user';
 
-/** A request that came by. */
+/** A recorded request. */
 export interface SeenApiRequest extends ApiRequest {
   readonly operation: ApiOperation;
-  /** Whether it names the repository by its number, as GitHub's own links do; `url` has the name all the same. */
+  /** Whether the repository is given by number, as in GitHub's own links; `url` always contains the name. */
   readonly isByNumber: boolean;
   /** 1 for the first of its operation, and so on. */
   readonly nth: number;
 }
 
-/** What happens to a request; undefined lets it pass. */
+/** What to do with a request; undefined handles it normally. */
 export type ApiFault =
   | undefined
-  /** Answer with GitHub's usual error body. */
+  /** Respond with GitHub's usual error body. */
   | { readonly status: number; readonly message: string; readonly headers?: Readonly<Record<string, string>> }
-  /** Answer in words that are none of GitHub's, as a proxy's page. */
+  /** Respond with a page that does not come from GitHub, like one of a proxy. */
   | { readonly status: number; readonly page: string; readonly headers?: Readonly<Record<string, string>> }
-  /** Cut the line before the work is done, or after. */
+  /** Close the connection before or after handling the request. */
   | { readonly cut: 'before' | 'after' }
-  /** Do the work when this is fulfilled. */
+  /** Handle the request when this is fulfilled. */
   | { readonly after: Promise<unknown> };
 
 /**
- * How many lists after a write do not show it yet, as GitHub's do for some seconds; counted in lists, since a test's
- * outcome must not depend on time. Infinity: none ever does.
+ * How many list requests after a write return the old state, as GitHub's do for some seconds. Counted in requests, so
+ * that tests do not depend on time. Infinity: all of them.
  */
 export type ApiLag = Partial<Readonly<Record<'create' | 'update' | 'remove', number>>>;
 
-/** How to start it. */
+/** Options of the server. */
 export interface ApiOptions {
-  /** undefined: each list shows what is. */
+  /** If undefined, lists are always current. */
   readonly lag?: ApiLag;
-  /** The path that the API lies below: `/api/v3` on an Enterprise Server. */
+  /** The base path of the API: `/api/v3` on an Enterprise Server. */
   readonly base?: string;
-  /** Which description judges. */
+  /** The name of the description to validate against. */
   readonly description?: string;
   readonly rule?: (seen: SeenApiRequest) => ApiFault;
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface GitHubApi extends AsyncDisposable {
   /** For GITHUB_API_URL. */
   readonly url: string;
   readonly requests: readonly SeenApiRequest[];
-  /** Comments of pull request 5, oldest first; a test may put its own there. */
+  /** Comments of pull request 5, oldest first; tests may add their own. */
   readonly comments: ApiComment[];
-  /** What the job's token may do; the person's token may always write. */
+  /** The permission of the job's token; that of the person is always `write`. */
   permission: 'write' | 'read' | 'none';
   isLocked: boolean;
-  /** Puts a comment there. */
+  /** Adds a comment. */
   comment(author: Author, body: string): ApiComment;
   operations(): ApiOperation[];
 }
 
-/** The pull request that there is. */
+/** The only pull request. */
 export const PULL_REQUEST = 5;
-/** A token of a person. */
+/** The token of a person. */
 export const PERSON_TOKEN = 'ghp_tokenOfAPerson';
 export const ACTIONS_BOT: Author = { login: 'github-actions[bot]', id: 41_898_282, type: 'Bot' };
 export const OTHER_BOT: Author = { login: 'other-app[bot]', id: 41_898_283, type: 'Bot' };
@@ -90,23 +90,23 @@ export const PERSON: Author = { login: 'octocat', id: 583_231, type: 'User' };
 export const STRANGER: Author = { login: 'mona', id: 2, type: 'User' };
 
 const MAX_CHARACTERS = 65_536;
-const WORDS = {
+const MESSAGES = {
   read: 'Resource not accessible by integration',
   missing: 'Not Found',
   token: 'Bad credentials',
 };
-/** Reading a description takes half a second, so it is read once. */
-const judges = new Map<string, Judge>();
+/** Loading a description takes half a second, so it is loaded only once. */
+const validators = new Map<string, ApiValidator>();
 
-/** Starts a server; disposing of it throws when anything did not fit the description. */
+/** Starts a server; disposing of it throws if any request or response does not match the description. */
 export async function startGitHubApi({
   base = '',
   description = 'api.github.com',
   rule = () => undefined,
   lag = {},
 }: ApiOptions = {}): Promise<GitHubApi> {
-  const judge = judges.get(description) ?? judgeBy(description);
-  judges.set(description, judge);
+  const validator = validators.get(description) ?? loadValidator(description);
+  validators.set(description, validator);
   const state = new State(base, lag);
   const requests: SeenApiRequest[] = [];
   const faults: string[] = [];
@@ -130,7 +130,7 @@ export async function startGitHubApi({
       fault !== undefined && 'status' in fault
         ? refusal(fault.status, fault.message, fault.headers)
         : state.answer(seen, state.url);
-    faults.push(...judge.faultsOf(request, answer));
+    faults.push(...validator.faultsOf(request, answer));
     if (request.headers['user-agent'] === undefined) faults.push('a request without User-Agent');
     if (fault !== undefined && 'cut' in fault) return void response.destroy();
     reply(response, answer);
@@ -145,7 +145,8 @@ export async function startGitHubApi({
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
-      if (faults.length > 0) throw new Error(`Not as GitHub describes its API:\n${faults.join('\n')}`);
+      if (faults.length > 0)
+        throw new Error(`Not as in GitHub’s description of its API:\n${faults.join('\n')}`);
     },
   });
 }
@@ -159,10 +160,11 @@ class State {
   #nextId = 1001;
   readonly #lag: ApiLag;
   readonly #editedAt = new WeakMap<ApiComment, string>();
-  /** Lists so far, each with all its pages. */
+  /** Number of lists so far; all pages of a list count as one. */
   #lists = 0;
-  /** What lists are still to show otherwise than it is, and until which list. */
-  readonly #veils: { readonly until: number; readonly veil: (comments: ApiComment[]) => ApiComment[] }[] = [];
+  /** Writes that lists do not show yet, and the last list that does not show them. */
+  readonly #hidden: { readonly until: number; readonly undo: (comments: ApiComment[]) => ApiComment[] }[] =
+    [];
 
   constructor(base: string, lag: ApiLag) {
     this.base = base;
@@ -176,24 +178,24 @@ class State {
     return comment;
   }
 
-  answer({ operation, url, headers, body }: SeenApiRequest, base: string): ApiAnswer {
+  answer({ operation, url, headers, body }: SeenApiRequest, base: string): ApiResponse {
     const [, token] = /^(?:token|bearer) (\S+)$/i.exec(String(headers.authorization)) ?? [];
     const author = { [JOB_TOKEN]: ACTIONS_BOT, [PERSON_TOKEN]: PERSON }[token ?? ''];
-    if (author === undefined) return refusal(401, WORDS.token);
+    if (author === undefined) return refusal(401, MESSAGES.token);
     if (operation === 'user')
-      return author.type === 'Bot' ? refusal(403, WORDS.read) : json(200, person(author));
-    if (author.type === 'Bot' && this.permission === 'none') return refusal(404, WORDS.missing);
+      return author.type === 'Bot' ? refusal(403, MESSAGES.read) : json(200, person(author));
+    if (author.type === 'Bot' && this.permission === 'none') return refusal(404, MESSAGES.missing);
     if (operation === 'list') return this.#list(url, base);
     const accepted = { 'x-accepted-github-permissions': 'issues=write; pull_requests=write' };
-    if (author.type === 'Bot' && this.permission === 'read') return refusal(403, WORDS.read, accepted);
+    if (author.type === 'Bot' && this.permission === 'read') return refusal(403, MESSAGES.read, accepted);
     if (operation === 'create') return this.#create(url, body, author);
     const id = Number(url.split('/').at(-1));
     const index = this.comments.findIndex((comment) => comment.id === id);
     const comment = this.comments[index];
-    if (comment === undefined) return refusal(404, WORDS.missing);
+    if (comment === undefined) return refusal(404, MESSAGES.missing);
     if (operation === 'remove') {
       this.comments.splice(index, 1);
-      this.#veil('remove', (comments) => [...comments, comment].toSorted((a, b) => a.id - b.id));
+      this.#hide('remove', (comments) => [...comments, comment].toSorted((a, b) => a.id - b.id));
       return { status: 204, headers: {}, body: '' };
     }
     const text = bodyOf(body);
@@ -201,43 +203,43 @@ class State {
     const before = { ...comment };
     const editedAt = this.#editedAt.get(comment);
     if (editedAt !== undefined) this.#editedAt.set(before, editedAt);
-    this.#veil('update', (comments) => comments.map((shown) => (shown.id === id ? before : shown)));
+    this.#hide('update', (comments) => comments.map((shown) => (shown.id === id ? before : shown)));
     comment.body = text;
     this.#editedAt.set(comment, now());
     return json(200, this.#shown(comment));
   }
 
-  #veil(operation: keyof ApiLag, veil: (comments: ApiComment[]) => ApiComment[]): void {
-    this.#veils.push({ until: this.#lists + (this.#lag[operation] ?? 0), veil });
+  #hide(operation: keyof ApiLag, undo: (comments: ApiComment[]) => ApiComment[]): void {
+    this.#hidden.push({ until: this.#lists + (this.#lag[operation] ?? 0), undo });
   }
 
-  /** The latest write is undone first. */
+  /** Undoes hidden writes, the latest first. */
   #listed(): ApiComment[] {
-    return this.#veils
+    return this.#hidden
       .filter(({ until }) => this.#lists <= until)
-      .reduceRight((comments, { veil }) => veil(comments), [...this.comments]);
+      .reduceRight((comments, { undo }) => undo(comments), [...this.comments]);
   }
 
-  #list(url: string, base: string): ApiAnswer {
+  #list(url: string, base: string): ApiResponse {
     const { pathname, searchParams } = new URL(url, 'http://api');
-    if (!pathname.endsWith(`/issues/${PULL_REQUEST}/comments`)) return refusal(404, WORDS.missing);
+    if (!pathname.endsWith(`/issues/${PULL_REQUEST}/comments`)) return refusal(404, MESSAGES.missing);
     const size = Math.min(Number(searchParams.get('per_page') ?? 30), 100);
     const page = Number(searchParams.get('page') ?? 1);
     if (page === 1) this.#lists += 1;
     const listed = this.#listed();
     const shown = listed.slice((page - 1) * size, page * size).map((comment) => this.#shown(comment));
-    // GitHub links by the repository's number, which its description does not have.
+    // GitHub's links contain the repository's number, which is missing in the description.
     const next = `<${base}/repositories/1296269/issues/${PULL_REQUEST}/comments?per_page=${size}&page=${page + 1}>; rel="next"`;
     return json(200, shown, page * size < listed.length ? { link: next } : {});
   }
 
-  #create(url: string, body: string, author: Author): ApiAnswer {
-    if (!url.endsWith(`/issues/${PULL_REQUEST}/comments`)) return refusal(404, WORDS.missing);
+  #create(url: string, body: string, author: Author): ApiResponse {
+    if (!url.endsWith(`/issues/${PULL_REQUEST}/comments`)) return refusal(404, MESSAGES.missing);
     if (this.isLocked) return refusal(403, 'Unable to create comment because issue is locked.');
     const text = bodyOf(body);
     if (isTooLong(text)) return tooLong();
     const comment = this.comment(author, text);
-    this.#veil('create', (comments) => comments.filter(({ id }) => id !== comment.id));
+    this.#hide('create', (comments) => comments.filter(({ id }) => id !== comment.id));
     return json(201, this.#shown(comment));
   }
 
@@ -285,7 +287,7 @@ function bodyOf(request: string): string {
   return (JSON.parse(request) as { readonly body: string }).body;
 }
 
-/** To the second, as GitHub says it. */
+/** With a precision of seconds, as in the API. */
 function now(): string {
   return new Date().toISOString().replace(/\.\d+/, '');
 }
@@ -294,7 +296,7 @@ function isTooLong(body: string): boolean {
   return [...body].length > MAX_CHARACTERS;
 }
 
-function tooLong(): ApiAnswer {
+function tooLong(): ApiResponse {
   const message = `Body is too long (maximum is ${MAX_CHARACTERS} characters)`;
   return json(422, {
     message: 'Validation Failed',
@@ -303,12 +305,16 @@ function tooLong(): ApiAnswer {
   });
 }
 
-function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): ApiAnswer {
+function refusal(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): ApiResponse {
   const documentation_url = 'https://docs.github.com/rest';
   return json(status, { message, documentation_url, status: String(status) }, headers);
 }
 
-function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): ApiAnswer {
+function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): ApiResponse {
   return {
     status,
     headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
@@ -316,11 +322,11 @@ function json(status: number, value: unknown, headers: Readonly<Record<string, s
   };
 }
 
-function pageOf({ status, page, headers = {} }: Extract<ApiFault, { page: string }>): ApiAnswer {
+function pageOf({ status, page, headers = {} }: Extract<ApiFault, { page: string }>): ApiResponse {
   return { status, headers: { 'content-type': 'text/html', ...headers }, body: page };
 }
 
-function reply(response: ServerResponse, { status, headers, body }: ApiAnswer): void {
+function reply(response: ServerResponse, { status, headers, body }: ApiResponse): void {
   response.writeHead(status, headers);
   response.end(body);
 }

@@ -1,6 +1,6 @@
 /**
- * GitHub's own description of its REST API, as a judge of requests and answers: of @octokit/openapi, the part that
- * github-api.json keeps. `npm run refresh-github-api` writes that file.
+ * Validates requests and responses against GitHub's description of its REST API. github-api.json contains the relevant
+ * part of @octokit/openapi; `npm run refresh-github-api` writes it.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,27 +8,28 @@ import { Ajv } from 'ajv';
 import { default as addFormats } from 'ajv-formats';
 import { ROOT } from './runner.ts';
 
-/** A request as it came. */
+/** A request. */
 export interface ApiRequest {
   readonly method: string;
-  /** Path and query, without the API's base. */
+  /** Path and query, without the API's base path. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
 }
 
-/** An answer as it went. */
-export interface ApiAnswer {
+/** A response. */
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Finds everything that the description does not allow. */
-export interface Judge {
-  /** The path's template, such as `/user`; undefined when the description has none that fits. */
+/** Finds deviations from a description. */
+export interface ApiValidator {
+  /** The template of a path, such as `/user`; undefined if the description has none that matches. */
   templateOf(method: string, url: string): string | undefined;
-  faultsOf(request: ApiRequest, answer: ApiAnswer): string[];
+  /** All deviations of a request and its response. */
+  faultsOf(request: ApiRequest, response: ApiResponse): string[];
 }
 
 interface Parameter {
@@ -44,33 +45,33 @@ interface Operation {
   readonly requestBody?: Content & { readonly required?: boolean };
   readonly responses: Readonly<Record<string, object>>;
 }
-/** As OpenAPI 3.0 has it. */
+/** An OpenAPI 3.0 document. */
 export interface Description {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  /** By their kind, such as `schemas`, and their name. */
+  /** By kind, such as `schemas`, and name. */
   readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** What github-api.json holds. */
+/** The contents of github-api.json. */
 export interface Extract {
-  /** The package, and its version. */
+  /** The package and its version. */
   readonly source: string;
-  /** By what they are called in the package. */
+  /** By their names in the package. */
   readonly descriptions: Readonly<Record<string, Description>>;
 }
 
-/** All that the action asks for. */
+/** The paths that the action uses. */
 const PATHS = [
   '/user',
   '/repos/{owner}/{repo}/issues/{issue_number}/comments',
   '/repos/{owner}/{repo}/issues/comments/{comment_id}',
 ];
-/** What explains and judges nothing; as names of a schema's properties they stay. */
+/** Keywords that do not affect validation; kept if they are names of a schema's properties. */
 const PROSE = new Set(['description', 'summary', 'example', 'examples', 'externalDocs', 'tags']);
 
 /**
- * Any operation may refuse, and the description lists these statuses at some of them only (GitHub docs,
- * "Troubleshooting the REST API"). Their bodies are held against the answer that stands there by this name.
+ * Any operation may respond with these statuses, although the description lists them only for some (GitHub docs,
+ * "Troubleshooting the REST API"). Their bodies are validated against the response with this name.
  */
 const ANYWHERE: Readonly<Record<number, string>> = {
   301: 'moved_permanently',
@@ -84,8 +85,8 @@ const ANYWHERE: Readonly<Record<number, string>> = {
 };
 
 /**
- * The part of a whole description that judges the action's requests: three paths, the answers that any operation may
- * give, and all that these refer to, without prose.
+ * The part of a description that is needed to validate the action's requests: three paths, the responses that any
+ * operation may have, and everything that these refer to, without prose.
  */
 export function extractOf(whole: Description): Description {
   const paths = Object.fromEntries(PATHS.map((path) => [path, withoutProse(whole.paths[path]) as never]));
@@ -104,7 +105,7 @@ export function extractOf(whole: Description): Description {
   return { paths, components };
 }
 
-/** Where the `$ref`s within lead to, as JSON pointers. */
+/** The targets of all `$ref`s in a value, as JSON pointers. */
 function referencesIn(value: unknown): string[] {
   return [...JSON.stringify(value).matchAll(/"\$ref":"#([^"]+)"/g)].map(([, pointer]) => pointer!);
 }
@@ -119,12 +120,12 @@ function withoutProse(value: unknown, isByName = false): unknown {
 }
 
 /**
- * Reads a description.
+ * Loads a description.
  *
- * @param name - `api.github.com`, or an Enterprise Server's such as `ghes-3.19`
- * @throws Error when github-api.json has none of that name
+ * @param name - `api.github.com`, or that of an Enterprise Server, such as `ghes-3.19`
+ * @throws Error if github-api.json does not contain it
  */
-export function judgeBy(name: string): Judge {
+export function loadValidator(name: string): ApiValidator {
   const extract: Extract = JSON.parse(readFileSync(join(ROOT, 'testing/github-api.json'), 'utf8'));
   const description = extract.descriptions[name];
   if (description === undefined) throw new Error(`testing/github-api.json does not describe ${name}.`);
@@ -141,15 +142,15 @@ export function judgeBy(name: string): Judge {
   };
   const templateOf = (method: string, url: string) => {
     const path = url.split('?')[0]!;
-    const fitting = Object.entries(description.paths).filter(
-      ([template, operations]) => method.toLowerCase() in operations && fits(template, path),
+    const matching = Object.entries(description.paths).filter(
+      ([template, operations]) => method.toLowerCase() in operations && matches(template, path),
     );
-    // What is written out goes before what is a parameter (OpenAPI 3.0, "Path Templating Matching").
-    return fitting.sort(([a], [b]) => a.split('{').length - b.split('{').length)[0]?.[0];
+    // Literal segments take precedence over parameters (OpenAPI 3.0, "Path Templating Matching").
+    return matching.sort(([a], [b]) => a.split('{').length - b.split('{').length)[0]?.[0];
   };
   return {
     templateOf,
-    faultsOf(request, answer) {
+    faultsOf(request, response) {
       const template = templateOf(request.method, request.url);
       if (template === undefined) return [`${request.method} ${request.url} is not described`];
       const at = `/paths/${escapeToken(template)}/${request.method.toLowerCase()}`;
@@ -157,8 +158,8 @@ export function judgeBy(name: string): Judge {
       return [
         ...faultsOfParameters(operation, at, template, request, resolve, check),
         ...faultsOfBody(operation, at, request, check),
-        ...faultsOfAnswer(operation, at, answer, resolve, check),
-      ].map((fault) => `${request.method} ${request.url} (${answer.status}): ${fault}`);
+        ...faultsOfResponse(operation, at, response, resolve, check),
+      ].map((fault) => `${request.method} ${request.url} (${response.status}): ${fault}`);
     },
   };
 }
@@ -185,7 +186,7 @@ function faultsOfParameters(
     const { name, in: place, required } = resolve<Parameter>(pointer);
     const value = given.get(`${place} ${name}`);
     given.delete(`${place} ${name}`);
-    if (value === undefined) faults.push(...(required ? [`lacks ${place} parameter ${name}`] : []));
+    if (value === undefined) faults.push(...(required ? [`has no ${place} parameter ${name}`] : []));
     else
       faults.push(
         ...check(`${place} parameter ${name}`, `${pointer}/schema`, typed(value, pointer, resolve)),
@@ -196,7 +197,7 @@ function faultsOfParameters(
 
 function faultsOfBody({ requestBody }: Operation, at: string, request: ApiRequest, check: Check): string[] {
   if (requestBody === undefined) return request.body === '' ? [] : ['has a body where none is described'];
-  if (request.body === '') return requestBody.required ? ['lacks a body'] : [];
+  if (request.body === '') return requestBody.required ? ['has no body'] : [];
   if (!/^application\/json(;|$)/.test(String(request.headers['content-type'])))
     return ['is not sent as JSON'];
   const schema = `${at}/requestBody/content/application~1json/schema`;
@@ -205,38 +206,40 @@ function faultsOfBody({ requestBody }: Operation, at: string, request: ApiReques
   return [...check('body', schema, body), ...unknown.map((name) => `body has a member ${name}`)];
 }
 
-function faultsOfAnswer(
+function faultsOfResponse(
   { responses }: Operation,
   at: string,
-  { status, headers, body }: ApiAnswer,
+  { status, headers, body }: ApiResponse,
   resolve: Resolve,
   check: Check,
 ): string[] {
   const named = ANYWHERE[status];
   if (!(String(status) in responses) && named === undefined)
-    return ['answers with a status that is not described'];
+    return ['has a response with a status that is not described'];
   const pointer =
     String(status) in responses
       ? pointerOf(`${at}/responses/${status}`, resolve)
       : `/components/responses/${named}`;
-  if (resolve<Content>(pointer).content === undefined) return body === '' ? [] : ['answers with a body'];
-  if (!(headers['content-type'] ?? '').startsWith('application/json')) return ['answers with no JSON'];
-  return check('answer', `${pointer}/content/application~1json/schema`, JSON.parse(body));
+  if (resolve<Content>(pointer).content === undefined)
+    return body === '' ? [] : ['has a response body where none is described'];
+  if (!(headers['content-type'] ?? '').startsWith('application/json'))
+    return ['has a response that is not JSON'];
+  return check('response', `${pointer}/content/application~1json/schema`, JSON.parse(body));
 }
 
-/** Text in a URL is a number where the description says so. */
+/** Converts a value from a URL to a number if the description requires one. */
 function typed(value: string, pointer: string, resolve: Resolve): unknown {
   const { type } = resolve<{ type?: string }>(pointerOf(`${pointer}/schema`, resolve));
   return type === 'integer' && /^-?\d+$/.test(value) ? Number(value) : value;
 }
 
-/** Follows `$ref` to where it leads. */
+/** Follows `$ref`s. */
 function pointerOf(pointer: string, resolve: Resolve): string {
   const { $ref } = resolve<{ $ref?: string }>(pointer);
   return $ref === undefined ? pointer : pointerOf($ref.slice(1), resolve);
 }
 
-/** RFC 6901. */
+/** Resolves a JSON pointer (RFC 6901). */
 function follow(document: unknown, pointer: string): unknown {
   return pointer
     .split('/')
@@ -249,7 +252,7 @@ function escapeToken(token: string): string {
   return token.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-function fits(template: string, path: string): boolean {
+function matches(template: string, path: string): boolean {
   return new RegExp(patternOf(template)).test(path);
 }
 

@@ -1,6 +1,6 @@
 /**
- * For each input that an action.yml declares: its default, another value, and what is to be seen of either when the
- * built action runs. An observation must tell the two apart; contract/declared-inputs runs them all.
+ * For each declared input: its default, another value, and the observable effect of both on the built action. The
+ * effects must differ. contract/declared-inputs runs all rows.
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -11,13 +11,13 @@ import { tool } from './python.ts';
 import { runStep, type StepResult } from './runner.ts';
 import { makeWheel, sha256, wheelBytes } from './wheels.ts';
 
-/** Where a row is observed: commits and folders of its own. */
+/** The commits and folders for one observation. */
 export interface Site {
   readonly bucket: TestBucket;
   readonly action: ActionName;
-  /** Of the step; empty at first. */
+  /** Of the observed step; initially empty. */
   readonly workspace: string;
-  /** Of the steps that stored something before. */
+  /** Of the steps that store wheels beforehand. */
   readonly builder: string;
   /** `github.sha` of the step. */
   readonly commit: string;
@@ -29,13 +29,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** One input of one action. */
 export interface Row {
-  /** As action.yml has it; empty where it has none. */
+  /** The default in action.yml; empty if there is none. */
   readonly default: string;
-  /** Another value that the action takes. */
+  /** Another valid value. */
   readonly other: string | ((site: Site) => string);
-  /** Runs the action with `given` and says, in a word or two, what is to be seen. */
+  /** Runs the action with `given` and describes the effect in a word or two. */
   readonly observe: (site: Site, given: Given) => Promise<string>;
-  /** What that is; `empty` where an empty input does not mean the default. */
+  /** The expected effects; `empty` if an empty input does not mean the default. */
   readonly shows: { readonly default: string; readonly other: string; readonly empty?: string };
 }
 
@@ -54,14 +54,14 @@ export function makeSite(bucket: TestBucket, action: ActionName, folder: string)
   };
 }
 
-/** Runs the action with nothing but the bucket, the endpoint and what is given. */
+/** Runs the action with the bucket, the endpoint and `given` as the only inputs. */
 export function act(site: Site, given: Given, env: Env = {}): Promise<StepResult> {
   const inputs = { ...site.bucket.inputs, ...given };
   const variables = { ...site.bucket.env, GITHUB_SHA: site.commit, ...env };
   return runStep({ action: site.action, workspace: site.workspace, inputs, env: variables });
 }
 
-/** Leaves a wheel for the store, or, for an action that reads, has it stored before. */
+/** Creates a wheel; for find and fetch, also stores it. */
 export async function provide(site: Site, given: Given = {}, env: Env = {}, name = WHEEL): Promise<void> {
   const isStore = site.action === 'store';
   const path = await makeWheel(
@@ -73,15 +73,15 @@ export async function provide(site: Site, given: Given = {}, env: Env = {}, name
   const variables = { ...site.bucket.env, GITHUB_SHA: site.commit, ...env };
   const step = { action: 'store', workspace: site.builder, inputs, env: variables } as const;
   const { errors } = await runStep(step);
-  if (errors.length > 0) throw new Error(`What a look-up needs was not stored: ${errors.join(' ')}`);
+  if (errors.length > 0) throw new Error(`The wheel for the look-up was not stored: ${errors.join(' ')}`);
 }
 
 function keyOf({ code, outputs }: StepResult): string {
   return code === 0 ? (outputs['wheel-key'] ?? '') : 'refused';
 }
 
-/** A server in front of the bucket, or in its stead, and what it saw. */
-async function seenBy(
+/** Runs a step with a proxy in front of the bucket, and returns the requests. */
+async function requestsOf(
   site: Site,
   run: (proxy: FaultProxy) => Promise<unknown>,
   rule?: Parameters<typeof startFaultProxy>[1],
@@ -97,10 +97,10 @@ const bucketName: Row = {
   async observe(site, { bucket = '' }) {
     await provide(site);
     const { errors, outputs } = await act(site, { bucket });
-    if (errors[0]?.includes("'bucket' is required")) return 'asked for';
+    if (errors[0]?.includes("'bucket' is required")) return 'required';
     return outputs['s3-uri']?.startsWith(`s3://${site.bucket.name}/`) ? 'used' : 'not used';
   },
-  shows: { default: 'asked for', other: 'used' },
+  shows: { default: 'required', other: 'used' },
 };
 
 const prefix: Row = {
@@ -144,7 +144,9 @@ const region: Row = {
   other: 'eu-west-3',
   async observe(site, given) {
     await provide(site);
-    const requests = await seenBy(site, ({ endpoint }) => act(site, { ...given, 'endpoint-url': endpoint }));
+    const requests = await requestsOf(site, ({ endpoint }) =>
+      act(site, { ...given, 'endpoint-url': endpoint }),
+    );
     return /\/(\w+-\w+-\d)\/s3\//.exec(requests[0]?.headers.authorization ?? '')?.[1] ?? 'none';
   },
   shows: { default: 'us-east-1', other: 'eu-west-3' },
@@ -157,7 +159,7 @@ const endpointUrl: Row = {
     await provide(site);
     const run = ({ endpoint }: FaultProxy) =>
       act(site, { 'endpoint-url': given }, { AWS_ENDPOINT_URL_S3: endpoint });
-    return (await seenBy(site, run)).length > 0 ? 'what the SDK resolves' : 'the input';
+    return (await requestsOf(site, run)).length > 0 ? 'what the SDK resolves' : 'the input';
   },
   shows: { default: 'what the SDK resolves', other: 'the input' },
 };
@@ -167,10 +169,10 @@ const forcePathStyle: Row = {
   other: 'false',
   async observe(site, given) {
     await provide(site);
-    // No such host is there to be asked: the proxy sees whom the action would speak to.
+    // That host does not exist, but the proxy records the requests for it.
     const run = ({ endpoint }: FaultProxy) =>
       act(site, { ...given, 'endpoint-url': 'http://s3.example.com' }, { HTTP_PROXY: endpoint });
-    const [first] = await seenBy(site, run, () => s3Error(403, 'AccessDenied'));
+    const [first] = await requestsOf(site, run, () => s3Error(403, 'AccessDenied'));
     return first?.headers.host === 's3.example.com'
       ? 'in the path'
       : `${first?.headers.host?.split('.', 2)[1]}`;
@@ -205,13 +207,15 @@ const noSignRequest: Row = {
   other: 'true',
   async observe(site, given) {
     await provide(site);
-    const requests = await seenBy(site, ({ endpoint }) => act(site, { ...given, 'endpoint-url': endpoint }));
+    const requests = await requestsOf(site, ({ endpoint }) =>
+      act(site, { ...given, 'endpoint-url': endpoint }),
+    );
     return requests[0]?.headers.authorization === undefined ? 'unsigned' : 'signed';
   },
   shows: { default: 'signed', other: 'unsigned' },
 };
 
-/** A header that the action sends, with the request that puts the wheel or with another. */
+/** An input that sets a request header. */
 function sentHeader(header: string, other: string, besides: Given = {}): Row {
   return {
     default: '',
@@ -219,7 +223,7 @@ function sentHeader(header: string, other: string, besides: Given = {}): Row {
     async observe(site, given) {
       await provide(site);
       const run = ({ endpoint }: FaultProxy) => act(site, { ...besides, ...given, 'endpoint-url': endpoint });
-      const sent = (await seenBy(site, run)).map(({ headers }) => headers[header]);
+      const sent = (await requestsOf(site, run)).map(({ headers }) => headers[header]);
       return `${sent.find((value) => value !== undefined) ?? 'none'}`;
     },
     shows: { default: 'none', other },
@@ -270,7 +274,7 @@ const wait: Row = {
   shows: { default: 'not at all', other: 'for up to 1 seconds' },
 };
 
-/** Two runs stored other wheels; which of them answers. */
+/** Stores different wheels in two runs, and returns the run whose wheel is found. */
 async function storedByTwoRuns(site: Site, given: Given): Promise<string> {
   await provide(site, {}, { GITHUB_RUN_ID: '5' });
   await provide(site, {}, { GITHUB_RUN_ID: '6' }, 'demo-2.0-py3-none-any.whl');
@@ -365,33 +369,33 @@ const objectSettings: Readonly<Record<string, Row>> = {
   tags: sentHeader('x-amz-tagging', 'team=ci'),
 };
 
-/** What a server in GitHub's stead is asked; it refuses all. */
-async function askedOfGitHub(
+/** Replaces GitHub with a server that refuses all requests, and returns those requests. */
+async function requestsToGitHub(
   site: Site,
   given: Given,
-): Promise<{ log: string; asked: FaultProxy['requests'] }> {
+): Promise<{ log: string; requests: FaultProxy['requests'] }> {
   await provide(site);
   await using api = await startFaultProxy(site.bucket.endpoint, () => ({ status: 401, body: '{}' }));
   const { log } = await act(site, given, { GITHUB_API_URL: api.endpoint });
-  return { log, asked: [...api.requests] };
+  return { log, requests: [...api.requests] };
 }
 
 const comment: Row = {
   default: 'false',
   other: 'true',
   async observe(site, given) {
-    const { asked } = await askedOfGitHub(site, { ...given, 'pull-request': '12' });
-    return asked.length > 0 ? 'tried' : 'left alone';
+    const { requests } = await requestsToGitHub(site, { ...given, 'pull-request': '12' });
+    return requests.length > 0 ? 'tried' : 'not tried';
   },
-  shows: { default: 'left alone', other: 'tried' },
+  shows: { default: 'not tried', other: 'tried' },
 };
 
 const pullRequest: Row = {
   default: '',
   other: '12',
   async observe(site, given) {
-    const { asked } = await askedOfGitHub(site, { ...given, comment: 'true' });
-    return asked.some(({ path }) => /\/12(\/|$)/.test(path)) ? 'the one of the input' : 'none';
+    const { requests } = await requestsToGitHub(site, { ...given, comment: 'true' });
+    return requests.some(({ path }) => /\/12(\/|$)/.test(path)) ? 'the one of the input' : 'none';
   },
   shows: { default: 'none', other: 'the one of the input' },
 };
@@ -400,8 +404,8 @@ const token: Row = {
   default: '${{ github.token }}',
   other: 'ghs_anotherToken',
   async observe(site, given) {
-    const { asked } = await askedOfGitHub(site, { ...given, comment: 'true', 'pull-request': '12' });
-    return asked[0]?.headers.authorization?.split(' ')[1] ?? 'no request';
+    const { requests } = await requestsToGitHub(site, { ...given, comment: 'true', 'pull-request': '12' });
+    return requests[0]?.headers.authorization?.split(' ')[1] ?? 'no request';
   },
   shows: { default: 'ghs_tokenOfThisJob', other: 'ghs_anotherToken', empty: 'no request' },
 };
@@ -424,10 +428,10 @@ const onError: Row = {
     const run = async ({ endpoint }: FaultProxy) => {
       ({ code } = await act(site, { ...given, 'endpoint-url': endpoint }));
     };
-    await seenBy(site, run, () => s3Error(403, 'AccessDenied'));
-    return code === 0 ? 'goes on' : 'fails';
+    await requestsOf(site, run, () => s3Error(403, 'AccessDenied'));
+    return code === 0 ? 'continues' : 'fails';
   },
-  shows: { default: 'fails', other: 'goes on' },
+  shows: { default: 'fails', other: 'continues' },
 };
 
 const fetchPath: Row = {
@@ -444,8 +448,8 @@ const fetchPath: Row = {
 const onMissing: Row = {
   default: 'fail',
   other: 'ignore',
-  observe: async (site, given) => ((await act(site, given)).code === 0 ? 'goes on' : 'fails'),
-  shows: { default: 'fails', other: 'goes on' },
+  observe: async (site, given) => ((await act(site, given)).code === 0 ? 'continues' : 'fails'),
+  shows: { default: 'fails', other: 'continues' },
 };
 
 const cache: Row = {
@@ -453,12 +457,12 @@ const cache: Row = {
   other: 'true',
   async observe(site, given) {
     await provide(site);
-    return /Actions cache/i.test((await act(site, given)).log) ? 'asked' : 'not asked';
+    return /Actions cache/i.test((await act(site, given)).log) ? 'used' : 'not used';
   },
-  shows: { default: 'not asked', other: 'asked' },
+  shows: { default: 'not used', other: 'used' },
 };
 
-/** All inputs of all actions. One that an action.yml declares and that is not here fails contract/declared-inputs. */
+/** All inputs of all actions. A declared input that is missing here fails contract/declared-inputs. */
 export const INPUTS: Readonly<Record<ActionName, Readonly<Record<string, Row>>>> = {
   store: {
     ...common,

@@ -1,4 +1,4 @@
-/** A job of a workflow: a workspace and a prefix of its own, and steps that run in it. */
+/** A job of a workflow: runs steps with its own workspace and prefix. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,16 +6,16 @@ import { join } from 'node:path';
 import type { TestBucket } from './bucket.ts';
 import { type ActionName, runStep, type Step, type StepResult } from './runner.ts';
 
-/** The commit that jobs store under unless they say otherwise. */
+/** The default commit of jobs. */
 export const COMMIT = 'a'.repeat(40);
 
-/** Where and how a job's steps run. */
+/** A job. */
 export interface Job extends AsyncDisposable {
   readonly workspace: string;
   /** `dist` in the workspace. */
   readonly dist: string;
   readonly prefix: string;
-  /** Runs one step; inputs and environment go over the job's own. */
+  /** Runs one step; its inputs and environment override those of the job. */
   step(
     action: ActionName,
     inputs?: Readonly<Record<string, string>>,
@@ -23,9 +23,9 @@ export interface Job extends AsyncDisposable {
     onStart?: Step['onStart'],
     wrap?: Step['wrap'],
   ): Promise<StepResult>;
-  /** The key of a wheel of run 7, attempt 1. */
+  /** The key of a wheel in run 7, attempt 1. */
   key(filename: string): string;
-  /** All keys below the job's prefix, but for index pages. */
+  /** All keys below the job's prefix, except index pages. */
   keys(): Promise<string[]>;
 }
 

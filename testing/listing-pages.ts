@@ -1,22 +1,22 @@
-/** Listings that are made up: what ListObjectsV2 answers of more objects than a test should have to put. */
+/** Generates ListObjectsV2 responses for more objects than a test could create. */
 
-/** Of one page, as S3 has it. */
+/** Per page, as in S3. */
 const MAX_KEYS = 1000;
 
-/** What is listed. */
+/** The objects to list. */
 export interface Listing {
   readonly count: number;
-  /** The key of an object by its place, counted from 0. */
+  /** The key of an object by its index, from 0. */
   readonly keyOf: (index: number) => string;
-  /** Bytes of each object. */
+  /** Of each object, in bytes. */
   readonly size: number;
 }
 
 /**
- * The page that a request asks for, as an answer's body. The continuation token is the number of objects before it.
+ * The body of the response to a list request. The continuation token is the number of objects before the page.
  *
  * @param url - path and query of the request
- * @throws Error when the token is not one of this listing
+ * @throws Error if the token does not belong to this listing
  */
 export function listingPage(url: string, { count, keyOf, size }: Listing): string {
   const token = new URL(url, 'http://localhost').searchParams.get('continuation-token');

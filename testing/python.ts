@@ -1,4 +1,4 @@
-/** The Python of the tools that scripts/bootstrap.mjs installs, and processes of it. */
+/** Runs Python and the other tools that scripts/bootstrap.mjs installs. */
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { ROOT } from './runner.ts';
@@ -6,18 +6,18 @@ import { ROOT } from './runner.ts';
 const BIN = join(ROOT, '.tools/python', process.platform === 'win32' ? 'Scripts' : 'bin');
 const SUFFIX = process.platform === 'win32' ? '.exe' : '';
 
-/** A tool of the tools' environment: `python`, `pip`, `uv`. */
+/** The path of a tool, such as `python`, `pip` or `uv`. */
 export function tool(name: string): string {
   return join(BIN, `${name}${SUFFIX}`);
 }
 
-/** What a process said and how it ended. */
+/** The exit status of a process, and its output. */
 export interface Ended {
   readonly code: number | null;
   readonly output: string;
 }
 
-/** Runs a program to its end, with pip and uv cut off from configuration and indexes other than given. */
+/** Runs a program until it ends. pip and uv see only the configuration in `args`, not the machine's. */
 export async function runProgram(file: string, args: readonly string[], input = ''): Promise<Ended> {
   const kept = Object.entries(process.env).filter(([name]) => !/^(PIP|UV)_/.test(name));
   const child = spawn(file, args, { env: Object.fromEntries(kept), stdio: ['pipe', 'pipe', 'pipe'] });
@@ -31,23 +31,23 @@ export async function runProgram(file: string, args: readonly string[], input = 
   });
 }
 
-/** The Python that the outside oracles run with; WHEEL_STORE_TEST_PYTHON names another than the tools' own. */
+/** The Python that runs the scripts of the tests: WHEEL_STORE_TEST_PYTHON, or the installed one. */
 export function toolsPython(): string {
   return process.env.WHEEL_STORE_TEST_PYTHON || tool('python');
 }
 
 /**
- * Runs a Python script that reads one JSON value from its input and prints one.
+ * Runs a Python script that reads a JSON value from stdin and prints one.
  *
  * @param script - absolute path
- * @throws Error with what Python printed when it fails
+ * @throws Error with the output of Python if it fails
  */
-export function askPython<Answer>(script: string, question: unknown): Answer {
+export function runPython<Result>(script: string, input: unknown): Result {
   const { status, stdout, stderr, error } = spawnSync(toolsPython(), ['-X', 'utf8', script], {
-    input: JSON.stringify(question),
+    input: JSON.stringify(input),
     encoding: 'utf8',
     maxBuffer: 1024 ** 3,
   });
   if (status !== 0) throw new Error(`${script} failed: ${error?.message ?? stderr}`);
-  return JSON.parse(stdout) as Answer;
+  return JSON.parse(stdout) as Result;
 }

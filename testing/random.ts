@@ -1,12 +1,12 @@
-/** Numbers that look random and are the same in every run. */
+/** Pseudo-random numbers that are the same in every run. */
 
-/** How often a test repeats what it leaves to chance; CI asks for more. */
+/** How often randomised tests repeat; higher in CI. */
 export const ROUNDS = Number(process.env.WHEEL_STORE_TEST_ROUNDS ?? '5');
 
 /**
- * mulberry32, by its well-known constants.
+ * The generator mulberry32.
  *
- * @returns a function that gives numbers from 0 to 1
+ * @returns a function that returns numbers from 0 up to, but not including, 1
  */
 export function seeded(seed: number): () => number {
   let state = seed;

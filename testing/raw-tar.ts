@@ -1,17 +1,17 @@
-/** Writes tar archives as no tool would: whatever name, type and target an entry is to have. */
+/** Writes tar archives with arbitrary names, types and link targets, including those that no tool would write. */
 
 /** An entry of POSIX's ustar format (pax(1), "ustar Interchange Format"). */
 export interface TarEntry {
   readonly name: string;
   /** `0` a file, `1` a hard link, `2` a symbolic link, `5` a folder. */
   readonly type?: '0' | '1' | '2' | '5';
-  /** What a link points to. */
+  /** The target of a link. */
   readonly target?: string;
   readonly body?: Uint8Array;
   readonly mode?: number;
 }
 
-/** The bytes of an archive of these entries, in this order. */
+/** The bytes of an archive with these entries. */
 export function tarBytes(entries: readonly TarEntry[]): Buffer {
   const parts = entries.flatMap((entry) => {
     const body = Buffer.from(entry.body ?? []);

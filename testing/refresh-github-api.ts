@@ -1,10 +1,10 @@
 /**
- * Writes github-api.json anew from GitHub's description of its REST API, as npm has it:
+ * Updates github-api.json from the npm package of GitHub's description of its REST API:
  *
  *     npm run refresh-github-api [-- VERSION]
  *
- * The package holds the whole API in every form and takes 394 MB on the disk, so what the tests need of it is kept
- * here. VERSION is a version of @octokit/openapi; without it, the newest.
+ * The package contains the whole API in several forms (394 MB), so the repository contains only what the tests need.
+ * VERSION is a version of @octokit/openapi; the default is the newest.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path';
 import { type Description, type Extract, extractOf } from './github-description.ts';
 
 const PACKAGE = '@octokit/openapi';
-/** github.com's API, and that of the oldest Enterprise Server that GitHub supports. */
+/** The API of github.com, and that of the oldest supported Enterprise Server. */
 const NAMES = ['api.github.com', 'ghes-3.19'];
 const FILE = resolve(import.meta.dirname, 'github-api.json');
 
@@ -21,7 +21,7 @@ const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
 try {
   const extract = await download(process.argv[2] ?? 'latest', folder);
   await writeFile(FILE, `${JSON.stringify(extract, undefined, 1)}\n`);
-  console.log(`testing/github-api.json is that of ${extract.source}.`);
+  console.log(`testing/github-api.json was written from ${extract.source}.`);
 } finally {
   await rm(folder, { recursive: true, force: true });
 }

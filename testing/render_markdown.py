@@ -1,7 +1,7 @@
 """
-Renders texts as GitHub does (cmark-gfm): a JSON array of texts in, an array of {elements, codes, links} out.
+Renders Markdown as GitHub does (cmark-gfm): a JSON array of texts in, an array of {elements, codes, links} out.
 
-`elements` are the names of all start tags, in order; `codes` the texts of all code elements.
+`elements` contains the names of all start tags in order, `codes` the texts of all code elements.
 """
 
 import html.parser
@@ -36,7 +36,7 @@ class Reader(html.parser.HTMLParser):
 
 def read(text):
     reader = Reader()
-    # GitHub lets HTML through and takes out of the result what is not on its list.
+    # GitHub keeps HTML in this step, and removes elements that are not on its list afterwards.
     reader.feed(cmarkgfm.github_flavored_markdown_to_html(text, options=Options.CMARK_OPT_UNSAFE))
     reader.close()
     return {"elements": reader.elements, "codes": reader.codes, "links": reader.links}

@@ -1,4 +1,4 @@
-/** A small stand-in for GitHub's runner: one step, from an action.yml to outputs, summary and log. */
+/** A small stand-in for GitHub's runner: runs one step, and returns its outputs, summary and log. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,12 +15,12 @@ export interface Step {
   readonly action: ActionName;
   /** `with:` */
   readonly inputs?: Readonly<Record<string, string>>;
-  /** Environment, over the defaults of the run; undefined takes a variable away. */
+  /** Environment variables that override the defaults; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly workspace: string;
-  /** Told the process as soon as it runs, so that a test can signal it. */
+  /** Called with the process as soon as it runs, so that a test can send signals. */
   readonly onStart?: (process: ChildProcess) => void;
-  /** A command that runs the step as its last arguments, such as one that makes a small disk for it first. */
+  /** A command that gets the step as its last arguments, such as one that mounts a small disk first. */
   readonly wrap?: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface WorkflowCommand {
   readonly message: string;
 }
 
-/** What the runner sees of a step. */
+/** The result of a step, as the runner sees it. */
 export interface StepResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -44,13 +44,13 @@ export interface StepResult {
   readonly warnings: readonly string[];
 }
 
-/** The token that a job has from GitHub (`github.token`), in the form of an app's installation token. */
+/** The token of a job (`github.token`), in the form of an app's installation token. */
 export const JOB_TOKEN = 'ghs_tokenOfThisJob';
 
-/** Node 24: scripts/bootstrap.mjs starts every script of ours on it. */
+/** Node 24, since scripts/bootstrap.mjs runs all scripts with it. */
 export const NODE = process.execPath;
 
-/** Runs one step the way the runner does: `runs.main` on Node 24 as a process of its own. */
+/** Runs one step like the runner: `runs.main` on Node 24, in a separate process. */
 export async function runStep(step: Step): Promise<StepResult> {
   const folder = await mkdtemp(join(tmpdir(), 'runner-'));
   try {
@@ -59,7 +59,7 @@ export async function runStep(step: Step): Promise<StepResult> {
     const manifest = await readManifest(step.action);
     const env = environment(step, manifest, files);
     const manifestFolder = dirname(join(ROOT, ACTIONS[step.action].manifest));
-    const ended = await spawned(join(manifestFolder, manifest.runs.main), env, step);
+    const ended = await runProcess(join(manifestFolder, manifest.runs.main), env, step);
     const commands = readCommands(ended.log);
     return {
       ...ended,
@@ -107,12 +107,12 @@ function environment(
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
-/** The only expressions in our manifests' defaults. */
+/** Evaluates the expressions that occur in defaults of our action.yml files. */
 function evaluate(text: string, env: Record<string, string | undefined>): string {
   return text.replace('${{ github.sha }}', env.GITHUB_SHA ?? '').replace('${{ github.token }}', JOB_TOKEN);
 }
 
-async function spawned(
+async function runProcess(
   main: string,
   env: NodeJS.ProcessEnv,
   { workspace, onStart, wrap = [] }: Step,
@@ -129,7 +129,7 @@ async function spawned(
   });
 }
 
-/** `name=value` and `name<<delimiter` lines of GITHUB_OUTPUT; the last value of a name counts. */
+/** Parses the `name=value` and `name<<delimiter` lines of GITHUB_OUTPUT; the last value of a name counts. */
 function readFileCommands(text: string): Record<string, string> {
   const outputs: Record<string, string> = {};
   const lines = text.split('\n');
@@ -147,7 +147,7 @@ function readFileCommands(text: string): Record<string, string> {
   return outputs;
 }
 
-/** The runner reads `::name key=value,…::message` at the start of a line, and `##[name]message` anywhere in it. */
+/** Finds workflow commands: `::name key=value,…::message` at the start of a line, `##[name]message` anywhere in it. */
 export function readCommands(log: string): WorkflowCommand[] {
   const commands: WorkflowCommand[] = [];
   for (const line of log.split(/\r\n|\n|\r/)) {
@@ -177,7 +177,7 @@ function unescapeData(text: string): string {
   return text.replaceAll('%0D', '\r').replaceAll('%0A', '\n').replaceAll('%25', '%');
 }
 
-/** The text of a summary as GitHub shows it: character references read. */
+/** The text of a summary as GitHub shows it, with character references decoded. */
 export function shownText(markdown: string): string {
   return markdown.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
 }

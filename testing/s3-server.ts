@@ -1,4 +1,4 @@
-/** The S3 server of demo and tests: SeaweedFS as a process of its own, or one that the environment names. */
+/** Starts the S3 server of the demo and the tests: SeaweedFS, or a server from the environment. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface S3Access {
   readonly secretAccessKey: string;
 }
 
-/** A server that runs, and how to stop it. */
+/** A running server. */
 export interface S3Server extends S3Access {
   stop(): Promise<void>;
 }
@@ -30,11 +30,11 @@ const WEED = resolve(
 const START_SECONDS = 60;
 
 /**
- * Starts a server on free ports of the loopback interface, with its data in a temporary folder; or, where
- * WHEEL_STORE_TEST_ENDPOINT is set, uses that one with WHEEL_STORE_TEST_ACCESS_KEY_ID,
- * WHEEL_STORE_TEST_SECRET_ACCESS_KEY and WHEEL_STORE_TEST_REGION.
+ * Starts a server on free ports of the loopback interface, with its data in a temporary folder. If
+ * WHEEL_STORE_TEST_ENDPOINT is set, uses that server with WHEEL_STORE_TEST_ACCESS_KEY_ID,
+ * WHEEL_STORE_TEST_SECRET_ACCESS_KEY and WHEEL_STORE_TEST_REGION instead.
  *
- * @throws Error with the end of the server's log when it does not start
+ * @throws Error with the end of the server's log if it does not start
  */
 export async function startS3Server(): Promise<S3Server> {
   const env = process.env;
@@ -50,7 +50,7 @@ export async function startS3Server(): Promise<S3Server> {
   return startSeaweed();
 }
 
-/** A client for looking into the server from outside of the action. */
+/** A client for direct access to the server, without the action. */
 export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: S3Access): S3Client {
   return new S3Client({
     endpoint,
@@ -61,7 +61,7 @@ export function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: S3A
   });
 }
 
-/** Makes a bucket; a public one lets anybody list it and read its objects. */
+/** Creates a bucket; a public one allows anonymous listing and reading. */
 export async function createBucket(access: S3Access, name: string, isPublic = false): Promise<void> {
   const client = clientOf(access);
   await client.send(new CreateBucketCommand({ Bucket: name }));
@@ -82,24 +82,24 @@ export async function createBucket(access: S3Access, name: string, isPublic = fa
   client.destroy();
 }
 
-/** A program that serves S3, and how to know that it does. */
+/** An S3 server program. */
 export interface Engine {
   readonly command: string;
   readonly args: readonly string[];
-  /** A temporary folder, removed with the server. */
+  /** A temporary folder, removed when the server stops. */
   readonly folder: string;
   readonly access: S3Access;
-  /** Any HTTP answer there means that the server is up. */
+  /** Any response below 500 from this URL means that the server is up. */
   readonly readyUrl: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Files outside of the folder that it leaves behind. */
+  /** Files outside the folder that it leaves behind. */
   readonly leftovers?: readonly string[];
 }
 
 /**
- * Starts an engine and waits until it answers.
+ * Starts an engine and waits until it responds.
  *
- * @throws Error with the end of its log when it does not start
+ * @throws Error with the end of its log if it does not start
  */
 export async function launch({
   command,
@@ -124,17 +124,17 @@ export async function launch({
     failure = error;
   });
   const kill = () => child.exitCode === null && child.signalCode === null && child.kill('SIGKILL');
-  const forget = onOurEnd(() => {
+  const unregister = onExit(() => {
     kill();
     removeNow([folder, ...leftovers]);
   });
   const stop = async () => {
     if (kill()) await once(child, 'exit');
     removeNow([folder, ...leftovers]);
-    forget();
+    unregister();
   };
   try {
-    await untilItAnswers(readyUrl, child, () => failure);
+    await waitUntilReady(readyUrl, child, () => failure);
   } catch (error) {
     const lastLines = (await readFile(log, 'utf8')).split('\n').slice(-20).join('\n');
     await stop();
@@ -144,32 +144,32 @@ export async function launch({
 }
 
 /**
- * Has work done when this process ends, by itself or by a signal; a signal still ends it, unless somebody else
- * listens for it as well.
+ * Registers a function to call when this process ends, also by a signal. The signal still ends the process, unless
+ * there are other listeners for it.
  *
- * @returns takes the request back
+ * @returns a function that removes the registration
  */
-function onOurEnd(work: () => void): () => void {
+function onExit(work: () => void): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   const onSignal = (signal: NodeJS.Signals) => {
-    forget();
+    unregister();
     work();
     if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
   };
-  const forget = () => {
+  const unregister = () => {
     process.off('exit', work);
     for (const signal of signals) process.off(signal, onSignal);
   };
   process.on('exit', work);
   for (const signal of signals) process.on(signal, onSignal);
-  return forget;
+  return unregister;
 }
 
 function removeNow(paths: readonly string[]): void {
   for (const path of paths) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** SeaweedFS, with one administrator; buckets are opened to the public by their policies. */
+/** Starts SeaweedFS with one administrator. Bucket policies make buckets public. */
 export async function startSeaweed(): Promise<S3Server> {
   const folder = await mkdtemp(join(tmpdir(), 's3-server-'));
   const keys = { accessKeyId: 'testkey', secretAccessKey: 'testsecret' };
@@ -184,9 +184,9 @@ export async function startSeaweed(): Promise<S3Server> {
     folder,
     access: { endpoint, region: 'us-east-1', ...keys },
     readyUrl: `${endpoint}/healthz`,
-    // Without a key of its own it answers 500 to whoever asks for encryption.
+    // Without a key, it responds with 500 to requests for encryption.
     env: { WEED_S3_SSE_KEY: 'key of the tests' },
-    // Asked to end, it takes half a minute; killed, it leaves these behind.
+    // A normal shutdown takes half a minute, so it is killed, and leaves these behind.
     leftovers: Object.entries(ports).map(
       ([name, port]) => `/tmp/seaweedfs-${name}-grpc-${port + 10_000}.sock`,
     ),
@@ -206,7 +206,7 @@ function serverArguments(
   configuration: string,
   ports: Readonly<Record<'master' | 'volume' | 'filer' | 's3', number>>,
 ): string[] {
-  // SeaweedFS puts its gRPC ports 10,000 above the others unless told.
+  // Each gRPC port is 10,000 above the port given here.
   return [
     'server',
     `-dir=${folder}`,
@@ -219,11 +219,11 @@ function serverArguments(
     '-s3',
     `-s3.port=${ports.s3}`,
     `-s3.config=${configuration}`,
-    // The host names of AWS itself, for tests that reach this server as if it were AWS.
+    // For tests that access this server under the host names of AWS.
     '-s3.domainName=s3.us-east-1.amazonaws.com',
     '-master.volumeSizeLimitMB=256',
     '-volume.max=500',
-    // These two would listen on fixed ports, so that a second server on the machine could not start.
+    // By default these listen on fixed ports, which would prevent a second server on this machine.
     '-s3.port.iceberg=0',
     '-s3.port.lance=0',
     '-master.telemetry=false',
@@ -233,8 +233,8 @@ function serverArguments(
 }
 
 /**
- * Free ports whose twins 10,000 above are free as well. All lie below 32,768, where Linux begins to hand out
- * ports to outgoing connections: one of those could take a port between this look and the server's start.
+ * Finds ports that are free, and whose counterparts 10,000 above are free too. All are below 32,768, where Linux starts
+ * to assign ports to outgoing connections, which could take a port before the server starts.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
@@ -253,7 +253,7 @@ function isFree(port: number): Promise<boolean> {
   });
 }
 
-async function untilItAnswers(
+async function waitUntilReady(
   url: string,
   child: ChildProcess,
   failure: () => Error | undefined,

@@ -1,6 +1,6 @@
 /**
- * Starts the S3 server of the tests with an empty bucket, prints how to reach it as lines for an environment, and
- * serves until it is stopped (Ctrl-C).
+ * Starts the S3 server of the tests with an empty bucket, prints its environment variables, and runs until it is
+ * stopped (Ctrl-C).
  *
  *     npm run serve [-- BUCKET]
  */
@@ -21,10 +21,10 @@ try {
     ].join('\n'),
   );
   const stopped = ['SIGINT', 'SIGTERM'].map((signal) => once(process, signal));
-  // Waiting for a signal alone does not keep a process alive.
-  const alive = setInterval(() => undefined, 60_000);
+  // Waiting for a signal does not keep the process alive.
+  const keepAlive = setInterval(() => undefined, 60_000);
   await Promise.race(stopped);
-  clearInterval(alive);
+  clearInterval(keepAlive);
 } finally {
   await server.stop();
 }

@@ -1,4 +1,4 @@
-/** Starts the one S3 server that all test files share, unless those that need it are left out. */
+/** Starts the S3 server that all test files share, unless the tests that need it are excluded. */
 import { startS3Server } from './s3-server.ts';
 
 export default async function start(

@@ -1,4 +1,4 @@
-/** Stops what start-server.ts started. */
+/** Stops the server that start-server.ts started. */
 export default async function stop(): Promise<void> {
   await (globalThis as { stopS3Server?: () => Promise<void> }).stopS3Server?.();
 }

@@ -1,4 +1,4 @@
-/** TLS in front of the S3 server, with a certificate of a private authority, and a forward proxy. */
+/** A TLS server in front of the S3 server, with a certificate from a private authority, and a forward proxy. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, request } from 'node:http';
@@ -12,15 +12,15 @@ const FIXTURES = join(ROOT, 'testing/fixtures/tls');
 /** The certificate of the private authority. */
 export const AUTHORITY = join(FIXTURES, 'ca.pem');
 
-/** Something that listens, and what it was asked for. */
-export interface Listener extends AsyncDisposable {
+/** A running server, and the targets of its requests. */
+export interface ProxyServer extends AsyncDisposable {
   readonly port: number;
-  /** What it was asked to reach, as host and port. */
+  /** Requested targets, as host and port. */
   readonly asked: readonly string[];
 }
 
-/** Takes TLS connections and passes what is in them on to `endpoint`. */
-export async function startTls(endpoint: string): Promise<Listener> {
+/** Accepts TLS connections and forwards their contents to `endpoint`. */
+export async function startTls(endpoint: string): Promise<ProxyServer> {
   const { hostname, port } = new URL(endpoint);
   const key = readFileSync(join(FIXTURES, 'server.key'));
   const cert = readFileSync(join(FIXTURES, 'server.pem'));
@@ -36,9 +36,9 @@ export async function startTls(endpoint: string): Promise<Listener> {
 /**
  * A forward proxy: absolute URLs for http, CONNECT for https.
  *
- * @param everythingTo - a port on this machine that every CONNECT is led to, whatever host it asks for
+ * @param everythingTo - a local port to which every CONNECT is forwarded, regardless of its target
  */
-export async function startForwardProxy(everythingTo?: number): Promise<Listener> {
+export async function startForwardProxy(everythingTo?: number): Promise<ProxyServer> {
   const asked: string[] = [];
   const server = createHttpServer((incoming, response) => {
     const target = new URL(incoming.url ?? '');
@@ -70,7 +70,7 @@ export async function startForwardProxy(everythingTo?: number): Promise<Listener
 async function listening(
   server: ReturnType<typeof createTlsServer> | ReturnType<typeof createHttpServer>,
   asked: string[],
-): Promise<Listener> {
+): Promise<ProxyServer> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket));
   server.listen(0, '127.0.0.1');

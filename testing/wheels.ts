@@ -1,28 +1,28 @@
-/** Makes wheels for tests: valid ones by default, broken ones on purpose. */
+/** Creates wheels for tests: valid by default, broken on request. */
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { strToU8, zipSync } from 'fflate';
 
-/** What to put into a wheel, where it differs from what its filename says. */
+/** Contents of a wheel that override what follows from its filename. */
 export interface WheelRecipe {
   /** METADATA's `Name`. */
   readonly project?: string;
   /** METADATA's `Version`. */
   readonly version?: string;
-  /** More lines of METADATA. */
+  /** Additional lines of METADATA. */
   readonly metadata?: readonly string[];
   /** WHEEL's `Tag` lines. */
   readonly tags?: readonly string[];
   /** Files besides the dist-info folder. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
-  /** RECORD, where it is not to list what is there. */
+  /** RECORD; by default, it lists all files. */
   readonly record?: string | Uint8Array;
-  /** Level of compression; 0 stores. */
+  /** Compression level; 0 means stored. */
   readonly level?: 0 | 6;
 }
 
-/** Makes a wheel's bytes to fit `filename`; the same arguments make the same bytes. */
+/** The bytes of a wheel that matches `filename`; the same arguments return the same bytes. */
 export function wheelBytes(filename: string, recipe: WheelRecipe = {}): Uint8Array {
   const segments = filename.replace(/\.whl$/i, '').split('-');
   const [project = '', version = ''] = segments;
@@ -51,7 +51,7 @@ export function wheelBytes(filename: string, recipe: WheelRecipe = {}): Uint8Arr
   return zipSync(files, { level: recipe.level ?? 6, mtime: new Date('2024-01-01T00:00:00Z') });
 }
 
-/** Writes a wheel below `folder`, with the folders that its path needs, and returns its absolute path. */
+/** Writes a wheel below `folder`, creates missing folders, and returns its absolute path. */
 export async function makeWheel(folder: string, filename: string, recipe: WheelRecipe = {}): Promise<string> {
   const path = join(folder, filename);
   await mkdir(dirname(path), { recursive: true });

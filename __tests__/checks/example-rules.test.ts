@@ -83,7 +83,7 @@ describe('case 77: where a pull request may store', () => {
       { step: storing("${{ github.event_name == 'pull_request' && 'builds' || 'pull-requests' }}") },
       /prefix 'builds'/,
     ],
-    ['an expression nobody can read', { step: storing('${{ inputs.prefix }}') }, /cannot be told/],
+    ['an unknown expression', { step: storing('${{ inputs.prefix }}') }, /is unknown/],
     ['not at all', { step: storing('builds', { if: "github.event_name != 'pull_request'" }) }, undefined],
     [
       'not at all, by the job',
@@ -116,7 +116,7 @@ describe('case 77: where a pull request may store', () => {
 describe('case 77: which role a pull request may take', () => {
   const main = '${{ vars.WHEEL_ROLE }}';
   const cases: [title: string, on: unknown, role: string, fault: RegExp | undefined][] = [
-    ['main’s', ['push', 'pull_request'], main, /takes main's role/],
+    ['main’s', ['push', 'pull_request'], main, /assumes main's role/],
     ['its own', ['pull_request'], '${{ vars.PULL_REQUEST_ROLE }}', undefined],
     ['the readers’', ['pull_request'], '${{ vars.WHEEL_READER_ROLE }}', undefined],
     ['its own, by the event', { push: { branches: ['main'] }, pull_request: null }, ROLE, undefined],
@@ -124,7 +124,7 @@ describe('case 77: which role a pull request may take', () => {
       'the wrong way round',
       ['pull_request'],
       ROLE.replace('PULL_REQUEST_ROLE || vars.WHEEL_ROLE', 'WHEEL_ROLE || vars.PULL_REQUEST_ROLE'),
-      /takes main's role/,
+      /assumes main's role/,
     ],
     ['main’s on every branch', { push: null }, main, /names no branches/],
     ['main’s on every branch, in short', 'push', main, /names no branches/],

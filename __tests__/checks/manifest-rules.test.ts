@@ -34,15 +34,15 @@ describe('what several actions declare', () => {
   test('an exception that is none any more: a fault', () => {
     const exceptions = { wait: 'a reason', size: 'a reason' };
     expect(differences('output', { find: { wait }, fetch: { wait } }, exceptions)).toEqual([
-      "the output 'wait' is an exception, and find, fetch declare it alike",
-      "the output 'size' is an exception, and nobody declares it",
+      "the output 'wait' is an exception, but find, fetch declare it alike",
+      "the output 'size' is an exception, but no action declares it",
     ]);
   });
 });
 
 test('an action.yml that the register lacks: a fault', () => {
   expect(unregistered(['action.yml', 'find/action.yml', 'verify/action.yml'])).toEqual([
-    'scripts/actions.ts lacks verify/action.yml',
+    'scripts/actions.ts does not list verify/action.yml',
   ]);
 });
 

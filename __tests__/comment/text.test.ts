@@ -19,7 +19,7 @@ import {
 import { endedRunOf, pullRequestOf } from '../../src/runner/event.ts';
 import { printable } from '../../src/runner/log.ts';
 import { shellSafe } from '../../src/runner/shell.ts';
-import { askPython } from '../../testing/python.ts';
+import { runPython } from '../../testing/python.ts';
 import { ROUNDS, seeded } from '../../testing/random.ts';
 import { ROOT } from '../../testing/runner.ts';
 
@@ -477,7 +477,7 @@ describe('text from outside is not interpreted', () => {
       }),
     );
     const quiet = ['h3', 'details', 'summary', 'code', 'code', 'pre', 'code', 'pre', 'code', 'p', 'a'];
-    const rendered = askPython<{ elements: string[]; codes: string[]; links: string[] }[]>(
+    const rendered = runPython<{ elements: string[]; codes: string[]; links: string[] }[]>(
       join(ROOT, 'testing/render_markdown.py'),
       bodies,
     );

@@ -2,7 +2,7 @@ import { posix, win32 } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { folderOfGlob } from '../../src/disk/find-wheels.ts';
 
-describe('the folder that a glob starts from', () => {
+describe('the folder that a glob starts in', () => {
   const cases: [pattern: string, posix: string, windows: string][] = [
     ['dist/*.whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
     ['dist/**/*.whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
@@ -30,7 +30,7 @@ describe('the folder that a glob starts from', () => {
     expect(folderOfGlob(pattern, 'D:\\a\\repo', win32)).toBe(folder);
   });
 
-  test('a workspace whose name has wildcards is no pattern', () => {
+  test('a workspace with wildcards in its name is taken literally', () => {
     expect(folderOfGlob('dist/*.whl', '/w/[a] {b}/repo', posix)).toBe('/w/[a] {b}/repo/dist');
   });
 });

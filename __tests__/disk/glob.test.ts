@@ -61,19 +61,19 @@ describe('case 53: a search finds', () => {
     expect(await found(pattern)).toEqual(matches);
   });
 
-  test('each folder once, whatever links lead to it', async () => {
+  test('each folder once, even if links lead to it', async () => {
     const matches = await found('**/demo.whl');
     expect(matches.filter((path) => path.endsWith('39/build/wheel/demo.whl'))).toHaveLength(1);
     expect(matches.filter((path) => path.endsWith('deep/demo.whl'))).toHaveLength(1);
   });
 
-  test('what an absolute pattern names', async () => {
+  test('the matches of an absolute pattern', async () => {
     expect(await found(join(workspace.replace(/\[/g, '[[]'), 'dist/*cp311*'))).toEqual([
       'dist/demo-1.0-cp311.whl',
     ]);
   });
 
-  test('nothing more once it is told to end', async () => {
+  test('nothing more once the callback throws', async () => {
     let entries = 0;
     const [glob] = readGlobs('**', workspace);
     const all = async () => {
@@ -88,7 +88,7 @@ describe('case 53: a search finds', () => {
 });
 
 describe('case 53: an exclusion covers', () => {
-  test.each<[pattern: string, path: string, is: boolean]>([
+  test.each<[pattern: string, path: string, isCovered: boolean]>([
     ['dist/old', '/w/dist/old', true],
     ['dist/old', '/w/dist/old/a/b.whl', true],
     ['dist/old', '/w/dist/older/b.whl', false],
@@ -103,8 +103,8 @@ describe('case 53: an exclusion covers', () => {
     ['/', '/other/a.whl', true],
     ['../x', '/x/a.whl', true],
     ['{a,b}/*', '/w/b/c.whl', true],
-  ])('%s %s: %s', (pattern, path, is) => {
-    expect(readGlobs(pattern, '/w', posix).some((glob) => covers(glob, path, posix))).toBe(is);
+  ])('%s %s: %s', (pattern, path, isCovered) => {
+    expect(readGlobs(pattern, '/w', posix).some((glob) => covers(glob, path, posix))).toBe(isCovered);
   });
 
   test.each([
@@ -114,8 +114,8 @@ describe('case 53: an exclusion covers', () => {
     ['C:/out/**', 'C:\\out\\a\\x.whl', true],
     ['\\\\server\\share\\*', '\\\\server\\share\\x.whl', true],
     ['C:\\*', 'D:\\x.whl', false],
-  ])('%s %s on Windows: %s', (pattern, path, is) => {
-    expect(readGlobs(pattern, 'D:\\a', win32).some((glob) => covers(glob, path, win32))).toBe(is);
+  ])('%s %s on Windows: %s', (pattern, path, isCovered) => {
+    expect(readGlobs(pattern, 'D:\\a', win32).some((glob) => covers(glob, path, win32))).toBe(isCovered);
   });
 });
 
@@ -129,22 +129,22 @@ describe('a pattern', () => {
     ['a?', true],
     ['[x]', true],
     ['{a,b}', true],
-  ])('%s: %s', (text, is) => {
-    expect(isGlob(text)).toBe(is);
+  ])('%s: %s', (text, expected) => {
+    expect(isGlob(text)).toBe(expected);
   });
 
-  test('takes no longer than its length times that of the name', () => {
+  test('is matched in time proportional to its length times that of the name', () => {
     const [glob] = readGlobs(`${'*a'.repeat(100)}b`, '/w', posix);
     expect(covers(glob!, `/w/${'a'.repeat(255)}`, posix)).toBe(false);
     expect(isGlob('{'.repeat(4_096))).toBe(false);
   });
 
-  test('of more than a thousand alternatives is refused', () => {
+  test('with more than a thousand alternatives is refused', () => {
     expect(() => readGlobs('{a,b}'.repeat(30), '/w', posix)).toThrow(/more than 1000/);
     expect(() => readGlobs('{1..5000}', '/w', posix)).toThrow(/more than 1000/);
   });
 
-  test('means what Node means by it', () => {
+  test('matches what Node matches', () => {
     const part = fc.constantFrom('a', 'b', 'ab', '*', '?', '[ab]', '[!a]', '[a-b]', '{a,b}', '-');
     const name = fc.array(fc.constantFrom('a', 'b', 'c', '-'), { minLength: 1, maxLength: 4 });
     const segment = fc.oneof(
@@ -157,13 +157,13 @@ describe('a pattern', () => {
         fc.array(segment, { minLength: 1, maxLength: 3 }).map((segments) => segments.join('/')),
         fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.map((n) => n.join('')).join('/')),
         (pattern, path) => {
-          const covered = (one: string) =>
+          const isCovered = (one: string) =>
             readGlobs(pattern, '/w', posix).some((glob) => covers(glob, `/w/${one}`, posix));
-          // Node's matcher does not cover what is below a match, nor the folder before a last `**`.
-          fc.pre(!pattern.endsWith('**') && !covered(dirname(path)));
-          const is = covered(path);
-          expect(is).toBe(matchesGlob(path, pattern));
-          matched += Number(is);
+          // Node's matcher covers neither what is below a match nor the folder before a trailing `**`.
+          fc.pre(!pattern.endsWith('**') && !isCovered(dirname(path)));
+          const isMatch = isCovered(path);
+          expect(isMatch).toBe(matchesGlob(path, pattern));
+          matched += Number(isMatch);
         },
       ),
       { seed: 20260101, numRuns: 10_000 },

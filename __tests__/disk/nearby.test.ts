@@ -50,17 +50,17 @@ describe('case 53: a wheel elsewhere in the workspace', () => {
     `a/b/c/d/e/f/g/${W}`,
     `dist/.${W}`,
     'dist/demo-1.0.tar.gz',
-  ])('%s is passed over', async (name) => {
+  ])('%s is skipped', async (name) => {
     await put(name);
     expect(await found()).toEqual([]);
   });
 
-  test('virtual environments are passed over whatever their name', async () => {
+  test('a virtual environment is skipped, whatever its name', async () => {
     await put('env/pyvenv.cfg', `env/${W}`, `env/lib/${W}`);
     expect(await found()).toEqual([]);
   });
 
-  test('folders, dangling links and loops of links do not count; a link to a wheel does', async () => {
+  test('folders, dangling links and link loops do not count; a link to a wheel does', async () => {
     const [wheel] = await put(`out/${W}`);
     await mkdir(join(workspace, `folder/${W}`), { recursive: true });
     await symlink('gone', join(workspace, 'dangling.whl'));
@@ -69,7 +69,7 @@ describe('case 53: a wheel elsewhere in the workspace', () => {
     expect(await found()).toEqual([join(workspace, `linked-${W}`), wheel]);
   });
 
-  test('~/wheels is looked into if the home folder is known', async () => {
+  test('~/wheels is searched if the home folder is known', async () => {
     const [wheel] = await put(`home/wheels/${W}`);
     const home = join(workspace, 'home');
     expect((await wheelsNearby(join(workspace, 'gone'), signal, home)).map(({ path }) => path)).toEqual([
@@ -78,23 +78,23 @@ describe('case 53: a wheel elsewhere in the workspace', () => {
     expect(await wheelsNearby(join(workspace, 'gone'), signal)).toEqual([]);
   });
 
-  test('each comes with its times, in milliseconds', async () => {
+  test('each has its times, in milliseconds', async () => {
     const [wheel] = await put(`out/${W}`);
     await utimes(wheel!, 1_000, 1_000);
     const { ctimeMs } = await stat(wheel!);
     expect(await wheelsNearby(workspace, signal)).toEqual([
-      { path: wheel, modified: 1_000_000, placed: ctimeMs },
+      { path: wheel, modified: 1_000_000, changed: ctimeMs },
     ]);
   });
 
-  test('of many, ten are named', async () => {
+  test('at most ten are returned', async () => {
     await put(...Array.from({ length: 30 }, (_, index) => `out/demo-1.${index}-py3-none-any.whl`));
     const paths = await found();
     expect(paths).toHaveLength(10);
     expect(paths).toEqual([...paths].sort());
   });
 
-  test('a folder of more entries than are read does not hide the usual ones', async () => {
+  test('a folder with more entries than the limit does not hide wheels in the usual folders', async () => {
     const [wheel] = await put(`dist/sub/${W}`);
     await mkdir(join(workspace, 'data'));
     await Promise.all(
@@ -103,7 +103,7 @@ describe('case 53: a wheel elsewhere in the workspace', () => {
     expect(await found()).toEqual([wheel]);
   });
 
-  test('a signal ends it', async () => {
+  test('a signal ends the search', async () => {
     await put(W);
     await expect(wheelsNearby(workspace, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
   });

@@ -2,10 +2,10 @@ import { posix, win32 } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import {
   expandHome,
-  insteadOf,
   namesOtherHome,
   readFolder,
   readPathLines,
+  replacementFor,
   unexpandedIn,
 } from '../../src/disk/path-lines.ts';
 import { WheelStoreError } from '../../src/errors.ts';
@@ -50,12 +50,12 @@ describe('case 53, 54: the home folder', () => {
     expect(expandHome('~\\w', 'C:\\Users\\me', win32)).toBe('C:\\Users\\me\\w');
   });
 
-  test('of another user is told apart', () => {
+  test('of another user is recognised', () => {
     expect(['~user', '~user/w', '~+', '~1/x'].every(namesOtherHome)).toBe(true);
     expect(['~', '~/w', '~\\w', 'a~', './~user'].some(namesOtherHome)).toBe(false);
   });
 
-  test('that is not known is an error', () => {
+  test('is an error if unknown', () => {
     expect(() => expandHome('~/w', undefined)).toThrow(/home folder is not known/);
   });
 });
@@ -84,10 +84,10 @@ describe('case 53: what only a shell would expand', () => {
     ['$1', undefined, ''],
   ])('%s', (path, found, instead) => {
     expect(unexpandedIn(path)).toBe(found);
-    if (found !== undefined) expect(insteadOf(found)).toContain(instead);
+    if (found !== undefined) expect(replacementFor(found)).toContain(instead);
   });
 
-  test('long texts of its characters take no time', () => {
+  test('long texts of such characters take no time', () => {
     for (const text of ['${', '$(', '%A', '`', '${{ '].map((part) => part.repeat(1_000)))
       expect(() => unexpandedIn(text)).not.toThrow();
   });

@@ -1,4 +1,4 @@
-/** Makes filenames of wheels, good ones and slightly wrong ones. */
+/** Generates valid and slightly invalid wheel filenames. */
 import fc from 'fast-check';
 
 const digits = fc.oneof(
@@ -10,7 +10,7 @@ const letters = (...words: string[]) =>
   fc
     .constantFrom(...words)
     .chain((word) => fc.constantFrom(word, word, word.toUpperCase(), word[0]!.toUpperCase() + word.slice(1)));
-/** Mostly the first: a name of many parts is good only where all of them are. */
+/** Mostly valid, since a filename is valid only if all its parts are. */
 const mostly = (good: fc.Arbitrary<string>, ...bad: string[]) =>
   fc.oneof({ weight: 12, arbitrary: good }, fc.constantFrom(...bad));
 const maybe = (arbitrary: fc.Arbitrary<string>) =>
@@ -53,7 +53,7 @@ const local = joined(
     .map((parts) => parts.join('')),
 );
 
-/** Versions (PEP 440) in all their spellings, of which most are not normal. */
+/** Versions (PEP 440) in all spellings, most of them not normalised. */
 export const version: fc.Arbitrary<string> = joined(
   fc.constantFrom('', '', '', '', 'v', 'V', ' '),
   maybe(joined(digits, fc.constant('!'))),
@@ -127,7 +127,7 @@ const named = fc
   .tuple(project, version, fc.option(build, { nil: undefined, freq: 3 }), python, abi, platform)
   .map((parts) => `${parts.filter((part) => part !== undefined).join('-')}.whl`);
 
-/** A character or text that finds its way into names, put over a random stretch of one. */
+/** Characters and texts that replace a random part of a valid name. */
 const wrong = fc.oneof(
   fc.constantFrom(
     ...[
@@ -168,7 +168,7 @@ const wrong = fc.oneof(
       'K',
     ],
   ),
-  // Editions of Unicode differ further up; a test of its own goes through all of it.
+  // Higher code points depend on the version of Unicode; another test covers all of them.
   fc.integer({ min: 1, max: 0x5ff }).map((code) => String.fromCodePoint(code)),
 );
 const mutated = fc
@@ -178,7 +178,7 @@ const mutated = fc
     return name.slice(0, position) + text + name.slice(position + over);
   });
 
-/** Filenames by the way in which they are made. */
+/** Filenames, by how they are generated. */
 export const filenames = {
   named,
   mutated,

@@ -1,7 +1,7 @@
-/** Makes sets of wheels that lie beside each other, of which one interpreter or another can install some. */
+/** Generates sets of wheel filenames for different interpreters and platforms. */
 import fc from 'fast-check';
 
-/** An interpreter and platform, as pip's `--platform`, `--python-version`, `--abi` and `--implementation` name one. */
+/** An interpreter and platform, in terms of pip's `--platform`, `--python-version`, `--abi` and `--implementation`. */
 export interface Target {
   readonly version: readonly [number, number, number];
   readonly implementation: string;
@@ -11,7 +11,7 @@ export interface Target {
 
 export const PROJECT = 'foo';
 
-/** From the newest to the oldest, as an interpreter on glibc 2.39 lists them. */
+/** Newest first, in the order of an interpreter on glibc 2.39. */
 function manylinux(architecture: string, newest = 39): string[] {
   const old: Readonly<Record<number, string>> = { 17: 'manylinux2014', 12: 'manylinux2010', 5: 'manylinux1' };
   const minors = Array.from({ length: newest - 4 }, (_, index) => newest - index);
@@ -137,5 +137,5 @@ const filename = fc
   .tuple(version, build, pythonAndAbi, platform)
   .map(([number, tag, pair, system]) => `${PROJECT}-${number}${tag}-${pair}-${system}.whl`);
 
-/** Sets of two to twenty filenames of one project. No two of them are equal to pip. */
+/** Sets of two to twenty different filenames of one project. */
 export const wheelSets: fc.Arbitrary<string[]> = fc.uniqueArray(filename, { minLength: 2, maxLength: 20 });

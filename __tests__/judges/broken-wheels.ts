@@ -1,4 +1,4 @@
-/** Breaks real wheels in many ways, and holds what is said of each against what Python makes of it. */
+/** Breaks real wheels in many ways, and compares the results of inspecting them with those of Python. */
 import { constants, copyFile, mkdtemp, open, rename, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -7,17 +7,17 @@ import fc from 'fast-check';
 import { WheelStoreError } from '../../src/errors.ts';
 import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython } from '../../testing/python.ts';
+import { runPython } from '../../testing/python.ts';
 
 const SEED = 20_240_131;
 const CUTS = 16;
 const FLIPS = 30;
 const MINUTES = 60_000;
-/** None of these reads takes a tenth of this on a slow disk. */
+/** Each inspection takes less than a tenth of this, even on a slow disk. */
 const MAX_MILLISECONDS = 10_000;
 
 type Flip = readonly [offset: number, value: number];
-/** A sentence that refused, or what was read. */
+/** The reason of the refusal, or the contents that were read. */
 type Outcome = { readonly refused: string } | { readonly read: string };
 
 let folder: string;
@@ -31,7 +31,7 @@ async function copyAll(paths: readonly string[]): Promise<void> {
     await copyFile(path, copies[index]!, constants.COPYFILE_FICLONE);
 }
 
-/** Anything that is thrown and no WheelStoreError, and a read that hangs, fails the test that calls this. */
+/** Any exception other than a WheelStoreError fails the calling test. */
 async function inspect(path: string): Promise<Outcome> {
   const start = performance.now();
   try {
@@ -60,7 +60,9 @@ function report(what: string, outcomes: readonly Outcome[]): void {
   );
 }
 
-/** Where the zip's directory begins: its place is in the last 22 bytes, as none of these has a comment. */
+/**
+ * The offset of the zip's directory, from the end record: the last 22 bytes, since none of these wheels has a comment.
+ */
 async function directoryStart(path: string): Promise<number> {
   const { size } = await stat(path);
   const file = await open(path);
@@ -73,7 +75,7 @@ async function directoryStart(path: string): Promise<number> {
 /**
  * Registers the tests that break copies of real wheels.
  *
- * @param originals - gives their paths once the tests run
+ * @param originals - returns their paths; called when the tests run
  */
 export function describeBrokenWheels(originals: () => readonly string[]): void {
   describe('a real wheel', () => {
@@ -81,49 +83,49 @@ export function describeBrokenWheels(originals: () => readonly string[]): void {
     afterAll(() => rm(folder, { recursive: true }));
 
     test(
-      'with one byte of its directory flipped is refused wherever Python refuses it, and else reads as before',
+      'with one changed byte in its directory is refused if Python refuses it, and reads as before otherwise',
       async () => {
-        const asked: Record<string, Flip[]> = {};
+        const flips: Record<string, Flip[]> = {};
         const found: { path: string; flip: Flip; outcome: Outcome; intact: Outcome }[] = [];
         for (const path of copies) {
           const intact = await inspect(path);
           const [start, { size }] = [await directoryStart(path), await stat(path)];
-          // Half of them in the last entries and the end record, which a large directory would seldom offer.
-          const near = fc.integer({ min: Math.max(start, size - 400), max: size - 1 });
-          const place = fc.oneof(fc.integer({ min: start, max: size - 1 }), near);
-          asked[path] = [];
+          // Half of the flips are near the end, since few would hit the end record of a large directory otherwise.
+          const nearEnd = fc.integer({ min: Math.max(start, size - 400), max: size - 1 });
+          const position = fc.oneof(fc.integer({ min: start, max: size - 1 }), nearEnd);
+          flips[path] = [];
           const file = await open(path, 'r+');
-          for (const [offset, bit] of sample(fc.tuple(place, fc.integer({ min: 1, max: 255 })), FLIPS)) {
+          for (const [offset, bit] of sample(fc.tuple(position, fc.integer({ min: 1, max: 255 })), FLIPS)) {
             const before = (await file.read(Buffer.alloc(1), 0, 1, offset)).buffer;
             const flip: Flip = [offset, before[0]! ^ bit];
-            asked[path].push(flip);
+            flips[path].push(flip);
             await file.write(Buffer.of(flip[1]), 0, 1, offset);
             found.push({ path, flip, intact, outcome: await inspect(path) });
             await file.write(before, 0, 1, offset);
           }
           await file.close();
         }
-        const judged = askPython<Record<string, unknown[]>>(
+        const judged = runPython<Record<string, unknown[]>>(
           join(import.meta.dirname, 'judge_flips.py'),
-          asked,
+          flips,
         );
         const verdicts = copies.flatMap((path) => judged[path]!);
         report(
           `flips (Python refuses ${verdicts.filter((verdict) => verdict === null).length})`,
           found.map(({ outcome }) => outcome),
         );
-        const taken = found.filter(({ outcome }, index) => verdicts[index] === null && 'read' in outcome);
+        const tooLax = found.filter(({ outcome }, index) => verdicts[index] === null && 'read' in outcome);
         const misread = found.filter(
           ({ outcome, intact }) => 'read' in outcome && outcome.read !== Object(intact).read,
         );
-        expect(taken.slice(0, 5)).toEqual([]);
+        expect(tooLax.slice(0, 5)).toEqual([]);
         expect(misread.slice(0, 5)).toEqual([]);
         expect(found.length).toBeGreaterThan(1_500);
       },
       10 * MINUTES,
     );
 
-    test('under the filename of another version or project is refused, and says which it is', async () => {
+    test('under the filename of another version or project is refused with the reason', async () => {
       const outcomes: Outcome[] = [];
       for (const path of copies) {
         const [project, version, ...rest] = basename(path).split('-') as [string, string, ...string[]];
@@ -145,21 +147,21 @@ export function describeBrokenWheels(originals: () => readonly string[]): void {
       report('renamed copies', outcomes);
     });
 
-    test('cut at any place is refused, and says that it is cut off', async () => {
+    test('cut off at any position is refused with the reason', async () => {
       const outcomes: Outcome[] = [];
       for (const path of copies) {
         const { size } = await stat(path);
-        const places = sample(
+        const positions = sample(
           fc.oneof(fc.nat({ max: size - 1 }), fc.integer({ min: size - 100, max: size - 1 })),
           CUTS,
         );
-        // From the end to the beginning, so that one copy serves them all.
-        for (const place of [...places, 0].sort((a, b) => b - a)) {
-          await truncate(path, place);
+        // From the end to the beginning, so that one copy is enough.
+        for (const position of [...positions, 0].sort((a, b) => b - a)) {
+          await truncate(path, position);
           outcomes.push(await inspect(path));
           expect(outcomes.at(-1)).toEqual({
             refused: expect.stringMatching(
-              place === 0 ? /is an empty file/ : /cut off|is not a zip archive|no \*\.dist-info folder/,
+              position === 0 ? /is an empty file/ : /cut off|is not a zip archive|no \*\.dist-info folder/,
             ),
           });
         }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readHeaders } from '../../src/wheel/headers.ts';
-import { askPython } from '../../testing/python.ts';
+import { runPython } from '../../testing/python.ts';
 
 const SEED = 20_240_131;
 const COUNT = 5_000;
@@ -46,20 +46,22 @@ const text = fc
   .array(fc.tuple(line, end), { maxLength: 8 })
   .chain((lines) => fc.constantFrom('', '\n\nbody: text\n').map((body) => lines.flat().join('') + body));
 
-test("header fields are read as Python's email parser reads them", () => {
+test("header fields are parsed as by Python's email parser", () => {
   const texts = fc.sample(text, { numRuns: COUNT, seed: SEED });
-  const theirs = askPython<Record<string, string[]>[]>(join(import.meta.dirname, 'parse_headers.py'), texts);
-  // Which of the three line ends folds a value is no part of it.
-  const plain = (values: readonly string[]) => values.map((value) => value.replace(/\r\n?/g, '\n'));
+  const parsed = runPython<Record<string, string[]>[]>(join(import.meta.dirname, 'parse_headers.py'), texts);
+  // The kind of line break within a folded value does not matter.
+  const normalised = (values: readonly string[]) => values.map((value) => value.replace(/\r\n?/g, '\n'));
   const different = texts.flatMap((input, index) => {
-    const ours = Object.fromEntries([...readHeaders(input)].map(([name, values]) => [name, plain(values)]));
+    const ours = Object.fromEntries(
+      [...readHeaders(input)].map(([name, values]) => [name, normalised(values)]),
+    );
     const python = Object.fromEntries(
-      Object.entries(theirs[index]!).map(([name, values]) => [name, plain(values)]),
+      Object.entries(parsed[index]!).map(([name, values]) => [name, normalised(values)]),
     );
     return JSON.stringify(ours) === JSON.stringify(python) ? [] : [{ input, ours, python }];
   });
   process.stdout.write(
-    `headers: ${texts.length} texts, ${theirs.reduce((sum, fields) => sum + Object.keys(fields).length, 0)} fields\n`,
+    `headers: ${texts.length} texts, ${parsed.reduce((sum, fields) => sum + Object.keys(fields).length, 0)} fields\n`,
   );
   expect(different.slice(0, 5)).toEqual([]);
 });

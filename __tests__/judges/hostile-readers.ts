@@ -1,6 +1,6 @@
 /**
- * Gives hostile texts of a mebibyte to every pure reader of text from outside, and prints what each took of the
- * processor. Run by hostile-texts.test.ts as a process of its own, since a reader that hangs cannot be stopped.
+ * Passes hostile texts of one mebibyte to every function that parses untrusted text, and prints the CPU time of each
+ * call. hostile-texts.test.ts runs it in a separate process, since a function that hangs cannot be stopped otherwise.
  */
 import { interpretResult, maskSecrets, parseLine } from '../../src/cache/result.ts';
 import { readMarker } from '../../src/comment/text.ts';
@@ -26,7 +26,7 @@ const name = parseWheelFilename('demo-1.0-py3-none-any.whl');
 const place = { prefix: '', commit: 'a'.repeat(40) };
 const python = { executable: 'python', version: '3.12.1', tags: [] };
 
-/** What each makes of a text; that one throws a WheelStoreError is an answer too. */
+/** Throwing a WheelStoreError is fine too. */
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   readVersion,
   stripSpace,
@@ -181,12 +181,12 @@ const TEXTS: Readonly<Record<string, string>> = {
   'tags in 20,000 lines': fill('Tag: a.b.c.d.e.f.g-a.b.c.d.e.f.g-a.b.c.d.e.f.g\n'),
   'tags without a field': fill('a.b.c.d.e.f.g-a.b.c.d.e.f.g-a.b.c.d.e.f.g\n'),
   'tags in three sets': `Tag: ${fill('a.').slice(0, 9999)}-${fill('a.').slice(0, 9999)}-${fill('a.').slice(0, 9999)}\n`,
-  'a command that is none': `::a ${fill(':: ')}\u2028x`,
+  'an invalid command': `::a ${fill(':: ')}\u2028x`,
   parentheses: `foo; ${fill('(')}`,
   'requirements in lines': fill('Requires-Dist: foo>=1\n'),
   'rows of a RECORD': fill('a,sha256=x,1\n'),
   'scripts in lines': fill('[console_scripts]\na = b:c\n'),
-  'a link that does not end': `<a href="${fill('.whl#')}`,
+  'an unterminated link': `<a href="${fill('.whl#')}`,
   'digits and a letter': `1.0+${fill('1')}é`,
 };
 

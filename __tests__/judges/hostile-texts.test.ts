@@ -9,12 +9,14 @@ interface Reading {
   readonly milliseconds: number;
 }
 
-/** Of the processor's time, which other processes do not add to. All take a tenth of a second, or hours. */
+/**
+ * CPU time, which does not depend on other processes. A call takes a tenth of a second, or hours if it is quadratic.
+ */
 const MAX_MILLISECONDS = 5_000;
 const MINUTE = 60_000;
 
 test(
-  'case 51: every reader of text from outside reads a mebibyte of anything at once',
+  'case 51: every function that parses untrusted text handles a mebibyte quickly',
   () => {
     const script = join(import.meta.dirname, 'hostile-readers.ts');
     const { stdout, stderr } = spawnSync(NODE, ['--no-warnings', script], {
@@ -28,7 +30,7 @@ test(
     process.stdout.write(
       `hostile texts: ${readings.length} readings, the slowest ${JSON.stringify(slowest)}\n`,
     );
-    // What comes after the last line is what hangs.
+    // If the end is missing, the call after the last line has hung.
     expect({ last: lines.at(-1), stderr }).toEqual({ last: '"end"', stderr: '' });
     expect(slowest.filter(({ milliseconds }) => milliseconds > MAX_MILLISECONDS)).toEqual([]);
     expect(readings.length).toBeGreaterThan(1_500);

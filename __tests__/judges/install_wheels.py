@@ -1,8 +1,8 @@
 """
-Makes wheels that are wrong in one way each, and asks pip and uv to install them: a folder in, {kind: {...}} out.
+Creates wheels with one fault each, and tries to install them with pip and uv: a folder in, {kind: {...}} out.
 
-pip installs each twice, by its path and by its project's name with the folder as the only place to find it, and uv
-by its path.
+pip installs each wheel twice, by path and by the name of the project (with the folder as the only source); uv installs
+it by path.
 """
 
 import base64
@@ -79,14 +79,14 @@ RECORDS = {
     "an open quote": INIT + REST + '"foo',
     "quotes": '"foo/__init__.py"' + INIT[15:] + REST,
     "a quote within": INIT + REST + 'a"b,,\n',
-    "text behind a quote": INIT + REST + '"a"b,,\n',
+    "text after a quote": INIT + REST + '"a"b,,\n',
     "a field of 200,000 characters": INIT + REST + "x" * 200_000 + ",,\n",
     "without a file": REST,
-    "with a file too many": INIT + REST + "foo/b.py,,\n",
+    "with an extra file": INIT + REST + "foo/b.py,,\n",
     "a file twice": INIT + INIT + REST,
-    "another hash": row("foo/__init__.py", "x = 2\n") + REST,
-    "another size": row("foo/__init__.py", "x = 1\n", size=7) + REST,
-    "a size that is no number": row("foo/__init__.py", "x = 1\n", size="six") + REST,
+    "a wrong hash": row("foo/__init__.py", "x = 2\n") + REST,
+    "a wrong size": row("foo/__init__.py", "x = 1\n", size=7) + REST,
+    "a size that is not a number": row("foo/__init__.py", "x = 1\n", size="six") + REST,
     "MD5": row("foo/__init__.py", "x = 1\n", "md5") + REST,
     "padding": row("foo/__init__.py", "x = 1\n").replace(",6", "=,6") + REST,
 }
@@ -95,12 +95,12 @@ ENTRY_POINTS = {
     "good": SCRIPTS + "a = foo:x\nb=foo.bar:x.y [z]\n\n# c\n[gui_scripts]\nc = foo:x\n[other]\nd = foo\n",
     "empty": "",
     "no section": "a = foo:x\n",
-    "no INI": "this is not an INI file\n",
-    "no INI in a section": SCRIPTS + "this is not an INI file\n",
-    "no INI in another section": "[other]\nthis is not an INI file\n",
+    "not INI": "this is not an INI file\n",
+    "not INI in a section": SCRIPTS + "this is not an INI file\n",
+    "not INI in another section": "[other]\nthis is not an INI file\n",
     "an open section": "[console_scripts\na = foo:x\n",
     "a comment with a semicolon": SCRIPTS + "; comment\na = foo:x\n",
-    "a colon for the sign": SCRIPTS + "a: foo:x\n",
+    "a colon instead of the equals sign": SCRIPTS + "a: foo:x\n",
     "a folded value": SCRIPTS + "a =\n  foo:x\n",
     "a section twice": SCRIPTS + "a = foo:x\n" + SCRIPTS + "b = foo:x\n",
     "a name twice": SCRIPTS + "a = foo:x\na = foo:x\n",
@@ -111,7 +111,7 @@ ENTRY_POINTS = {
     "no callable but extras": SCRIPTS + "a = foo [x]\n",
     "an empty callable": SCRIPTS + "a = foo:\n",
     "two colons": SCRIPTS + "a = foo:x:y\n",
-    "nothing": SCRIPTS + "a =\n",
+    "an empty value": SCRIPTS + "a =\n",
     "a dash in the module": SCRIPTS + "a = foo-bar:x\n",
     "a dash in the callable": SCRIPTS + "a = foo:x-y\n",
     "spaces at the colon": SCRIPTS + "a = foo : x\n",
@@ -122,7 +122,7 @@ ENTRY_POINTS = {
     "a script that climbs": SCRIPTS + "../a = foo:x\n",
     "a script that climbs from within": SCRIPTS + "a/../../b = foo:x\n",
     "a script that climbs by a backslash": SCRIPTS + "..\\a = foo:x\n",
-    "a script of a drive": SCRIPTS + "C:a = foo:x\n",
+    "a script with a drive letter": SCRIPTS + "C:a = foo:x\n",
     "a script ..": SCRIPTS + ".. = foo:x\n",
     "a script .": SCRIPTS + ". = foo:x\n",
     "a window that climbs": "[gui_scripts]\n../a = foo:x\n",
@@ -157,8 +157,8 @@ KINDS = {
     "METADATA with a byte order mark": entries(metadata="\ufeff" + METADATA),
     "METADATA with CRLF": entries(metadata=METADATA.replace("\n", "\r\n")),
     "METADATA with an empty line first": entries(metadata="\n" + METADATA),
-    "METADATA with a line of none first": entries(metadata="junk\n" + METADATA),
-    "METADATA with a line of none within": entries(metadata="Name: foo\njunk\nVersion: 1.0\n"),
+    "METADATA with a junk line first": entries(metadata="junk\n" + METADATA),
+    "METADATA with a junk line inside": entries(metadata="Name: foo\njunk\nVersion: 1.0\n"),
     "METADATA with a nameless field": entries(metadata=": x\n" + METADATA),
     "METADATA from a mailbox": entries(metadata="From x\n" + METADATA),
     "METADATA in lower case": entries(metadata=METADATA.lower()),
@@ -169,7 +169,7 @@ KINDS = {
     "Name twice": entries(metadata=METADATA + "Name: bar\n"),
     "Name bar": entries(metadata=name("bar")),
     "Name FOO": entries(metadata=name("FOO")),
-    "Name with a space behind": entries(metadata=name("foo ")),
+    "Name with a trailing space": entries(metadata=name("foo ")),
     "Version with spaces": entries(metadata=version("  1.0  ")),
     "Version folded": entries(metadata=version("\n  1.0")),
     "Version 1.0.0": entries(metadata=version("1.0.0")),
@@ -181,7 +181,7 @@ KINDS = {
     "folder of version 1.0.0": entries(folder="Foo-1.0.0.dist-info"),
     "folder of bar": entries(folder="bar-1.0.dist-info"),
     "folder of foobar": entries(folder="foobar-1.0.dist-info"),
-    "folder of no version": entries(folder="foo.dist-info"),
+    "folder without a version": entries(folder="foo.dist-info"),
     "no folder": [("foo/__init__.py", "x = 1\n")],
     "two folders": extra("bar-1.0.dist-info/METADATA"),
     "a file x.dist-info": extra("x.dist-info"),
@@ -197,13 +197,13 @@ KINDS = {
     "an entry with a dot": extra("./foo/a.py"),
     "an entry of data": extra("foo-1.0.data/scripts/a"),
     "an entry of unknown data": extra("foo-1.0.data/bogus/a"),
-    "an entry of no data": extra("foo-1.0.data/a"),
+    "an entry directly in the data folder": extra("foo-1.0.data/a"),
     "a climbing entry of data": extra("foo-1.0.data/scripts/../../../../../evil.py"),
     "an entry of data of bar": extra("bar-1.0.data/purelib/a"),
     "an entry of unknown data of bar": extra("bar-1.0.data/bogus/a"),
     "an entry with a backslash": extra("foo\\a.py"),
     "an entry with a climbing backslash": extra("..\\evil.py"),
-    "an entry with a drive": extra("C:/evil.py"),
+    "an entry with a drive letter": extra("C:/evil.py"),
     **{f"RECORD: {kind}": entries(record=rows) for kind, rows in RECORDS.items()},
     **{f"entry points: {kind}": with_points(text) for kind, text in ENTRY_POINTS.items()},
     **{f"Requires-Dist: {text[:40]}": entries(metadata=f"{METADATA}Requires-Dist: {text}\n") for text in REQUIREMENTS},
@@ -228,14 +228,14 @@ FILES = {
     "filename with a build tag": ("foo-1.0-7-py3-none-any.whl", entries()),
 }
 BYTES = {
-    "bytes behind": lambda whole: whole + b"x" * 100,
-    "70,000 bytes behind": lambda whole: whole + b"x" * 70_000,
-    "bytes before": lambda whole: b"#!/bin/sh\n" + whole,
-    "a cut comment": lambda whole: whole[:-2] + b"\x05\x00",
-    "another count of entries": lambda whole: whole[:-12] + b"\x01\x00" + whole[-10:],
+    "trailing bytes": lambda whole: whole + b"x" * 100,
+    "70,000 trailing bytes": lambda whole: whole + b"x" * 70_000,
+    "leading bytes": lambda whole: b"#!/bin/sh\n" + whole,
+    "a truncated comment": lambda whole: whole[:-2] + b"\x05\x00",
+    "a wrong number of entries": lambda whole: whole[:-12] + b"\x01\x00" + whole[-10:],
     "a zip64 field of the wrong length": lambda whole: stale_zip64(whole),
-    "an entry with another checksum": lambda whole: whole.replace(crc(b"x = 1\n"), crc(b"x = 2\n")),
-    "an entry with another size": lambda whole: resize(whole, 5),
+    "an entry with a wrong checksum": lambda whole: whole.replace(crc(b"x = 1\n"), crc(b"x = 2\n")),
+    "an entry with a wrong size": lambda whole: resize(whole, 5),
     "an entry with a size that is too large": lambda whole: resize(whole, 7),
     "an entry with damaged data": lambda whole: whole.replace(b"\xabP\xb0U0\xe4\x02\x00", b"\xabP\xb0U1\xe4\x02\x00"),
     "an encrypted entry": lambda whole: encrypt(whole),
@@ -259,7 +259,7 @@ def resize(whole, size):
 
 
 def stale_zip64(whole):
-    """As `wheel tags` rewrote archives above 4 GiB before wheel 0.48: with fields of the old directory."""
+    """Keeps the zip64 fields of the old directory, as `wheel tags` before wheel 0.48 does for archives above 4 GiB."""
     written = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(written, "w") as new:
         for entry in old.infolist():
@@ -280,7 +280,7 @@ def recompress(whole, method):
 
 
 def rewrite(whole, method, name):
-    """With one entry in another compression."""
+    """Rewrites the archive with another compression method for one entry."""
     written = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new:
         for entry in old.infolist():
@@ -300,8 +300,8 @@ def make(folder, filename, found, change=bytes):
 
 def install(*what):
     with tempfile.TemporaryDirectory() as into:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             status = main(
                 ["--isolated", "--quiet", "--quiet", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
                 + ["install", "--no-deps", "--no-index", "--no-compile", "--target", into, *what]
@@ -312,12 +312,12 @@ def install(*what):
 def install_by_uv(path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("UV_")}
     with tempfile.TemporaryDirectory() as into:
-        asked = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-config", "--no-deps", "--no-index"]
-        asked += ["--offline", "--no-cache", "--python", sys.executable, "--target", into, path]
-        return subprocess.run(asked, env=env, capture_output=True).returncode == 0
+        command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--no-config", "--no-deps", "--no-index"]
+        command += ["--offline", "--no-cache", "--python", sys.executable, "--target", into, path]
+        return subprocess.run(command, env=env, capture_output=True).returncode == 0
 
 
-def ask(path):
+def try_installs(path):
     project = os.path.basename(path).split("-")[0]
     return {
         "path": path,
@@ -336,7 +336,7 @@ json.dump(
         "pip": pip.__version__,
         "usesPkgResources": sys.version_info < (3, 11),
         "kinds": {
-            kind: ask(make(os.path.join(root, str(number)), filename, found, change))
+            kind: try_installs(make(os.path.join(root, str(number)), filename, found, change))
             for number, (kind, filename, found, change) in enumerate(wheels)
         },
     },

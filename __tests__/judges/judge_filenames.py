@@ -1,4 +1,4 @@
-"""What packaging makes of filenames: a JSON list of names in, a list of verdicts out (null: refused)."""
+"""How packaging parses filenames: a JSON list of names in, a list of verdicts out (null: refused)."""
 
 import json
 import sys

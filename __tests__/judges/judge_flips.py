@@ -1,8 +1,8 @@
 """
-What Python makes of a wheel of which one byte is another: {path: [[offset, value], ...]} in, verdicts out.
+How Python reads a wheel with one changed byte: {path: [[offset, value], ...]} in, verdicts out.
 
-A verdict is null where pip's own reading of a wheel, or the header of any entry, or (of small wheels) the data of
-any entry fails; otherwise it is what the wheel says of itself.
+A verdict is null if pip cannot read the wheel, or if the header of any entry is damaged, or (for small wheels only) its
+data; otherwise it is the wheel's version, tags and number of entries.
 """
 
 import email
@@ -22,7 +22,7 @@ warnings.simplefilter("ignore")
 
 
 class Flipped(io.RawIOBase):
-    """A file of which one byte reads as another."""
+    """A file with one changed byte."""
 
     def __init__(self, file, offset, value):
         self._file, self._offset, self._value = file, offset, value

@@ -1,4 +1,4 @@
-"""How packaging orders pairs of versions, and whether pip's check of Requires-Python admits interpreters."""
+"""How packaging orders pairs of versions, and whether pip's check of Requires-Python allows interpreters."""
 
 import json
 import sys
@@ -17,12 +17,12 @@ def order(pair):
     return (one > other) - (one < other)
 
 
-def admits(question):
+def allows(question):
     requires_python, version = question
     try:
         return check_requires_python(requires_python, tuple(map(int, version.split("."))))
     except InvalidSpecifier:
-        # package_finder._check_link_requires_python and BaseDistribution.requires_python let it pass.
+        # package_finder._check_link_requires_python and BaseDistribution.requires_python ignore it.
         return True
 
 
@@ -31,7 +31,7 @@ json.dump(
     {
         "packaging": packaging.__version__,
         "orders": [order(pair) for pair in questions["pairs"]],
-        "admits": [admits(question) for question in questions["requirements"]],
+        "allows": [allows(question) for question in questions["requirements"]],
     },
     sys.stdout,
 )

@@ -1,4 +1,7 @@
-/** The filenames in packaging's own test-suite (tests/test_utils.py, test_pylock.py, test_pylock_select.py and its pylock example). */
+/**
+ * The filenames in packaging's own test suite (tests/test_utils.py, test_pylock.py, test_pylock_select.py and its
+ * pylock example).
+ */
 export const PACKAGING_NAMES: readonly string[] = [
   'foo-1.0-py3-none-any.whl',
   'some_PACKAGE-1.0-py3-none-any.whl',

@@ -1,4 +1,4 @@
-"""What Python's email parser, which pip and packaging use, takes for the header fields of texts."""
+"""Parses the header fields of texts with Python's email parser, which pip and packaging use."""
 
 import email
 import json

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import { readWheel } from '../../src/wheel/read-wheel.ts';
-import { askPython } from '../../testing/python.ts';
+import { runPython } from '../../testing/python.ts';
 
-interface Answer {
+interface Installs {
   readonly pip: string;
   readonly usesPkgResources: boolean;
   readonly kinds: Readonly<
@@ -18,37 +18,40 @@ interface Answer {
   >;
 }
 
-/** What we refuse though pip installs it, each for a reason. */
+/** Kinds that pip installs and the action refuses, with the reasons. */
 const REFUSED_ON_PURPOSE = [
-  // By its path only: pip refuses the same wheel by its project's name.
+  // pip installs it by path, but not by name.
   'Version 2.0',
-  // Damage that pip does not look at.
-  'a cut comment',
-  'another count of entries',
+  // Damage that pip does not check for.
+  'a truncated comment',
+  'a wrong number of entries',
   'an entry with a size that is too large',
-  // It drops what is in no section, so scripts are missing.
+  // pip ignores text outside all sections, so scripts would be missing.
   'entry points: a byte order mark',
   'entry points: an open section',
-  'entry points: no INI',
+  'entry points: not INI',
   'entry points: no section',
-  // uv refuses a row that differs from the others, and nothing says what the fourth column is.
+  // uv refuses a row that differs from the others, and no specification defines a fourth column.
   'RECORD: four columns in a row',
   'RECORD: four columns throughout',
-  // Node has no decoder of these, so nothing could be checked.
+  // Node has no decoder for these, so nothing could be checked.
   'METADATA in bzip2',
   'RECORD in LZMA',
   'WHEEL in LZMA',
-  // pip refuses these on Windows, where they lead out of the folder.
+  // pip refuses these only on Windows, where they lead out of the folder.
   ...(process.platform === 'win32'
     ? []
     : [
-        ...['an entry with a climbing backslash', 'an entry with a drive'],
-        ...['entry points: a script of a drive', 'entry points: a script that climbs by a backslash'],
+        ...['an entry with a climbing backslash', 'an entry with a drive letter'],
+        ...[
+          'entry points: a script with a drive letter',
+          'entry points: a script that climbs by a backslash',
+        ],
       ]),
 ];
 /**
- * Before Python 3.11, pip reads METADATA by pkg_resources: it looks for a name nowhere, and for a version
- * anywhere. A wheel is not made for one of these Pythons alone, so the stricter reading counts.
+ * Before Python 3.11, pip reads METADATA with pkg_resources, which does not read the name at all and finds a version on
+ * any line. Since wheels are also installed on newer Pythons, the action is as strict as those.
  */
 const PKG_RESOURCES = {
   takes: [
@@ -57,12 +60,12 @@ const PKG_RESOURCES = {
       'METADATA with a byte order mark',
       'METADATA with an empty line first',
     ],
-    ...['METADATA with a line of none first', 'METADATA with a line of none within'],
-    ...['Name bar', 'Name with a space behind', 'no Name'],
+    ...['METADATA with a junk line first', 'METADATA with a junk line inside'],
+    ...['Name bar', 'Name with a trailing space', 'no Name'],
   ],
   refuses: ['Version folded'],
 };
-/** What pip installs and we warn of. */
+/** Kinds that pip installs and the action warns about. */
 const WARNED_OF = [
   'a zip64 field of the wrong length',
   'Requires-Python >=3.x',
@@ -72,14 +75,14 @@ const WARNED_OF = [
   'Requires-Python: latest',
   'RECORD: a byte order mark',
   'RECORD: a quote within',
-  'RECORD: a size that is no number',
+  'RECORD: a size that is not a number',
   'RECORD: an open quote',
-  'RECORD: another hash',
-  'RECORD: another size',
+  'RECORD: a wrong hash',
+  'RECORD: a wrong size',
   'RECORD: one column',
-  'RECORD: text behind a quote',
+  'RECORD: text after a quote',
   'RECORD: two columns',
-  'RECORD: with a file too many',
+  'RECORD: with an extra file',
   'RECORD: without a file',
   'empty RECORD',
   'entry points: a name twice',
@@ -94,18 +97,18 @@ const WARNED_OF = [
   'filename 1.0+cu1',
   'folder of version 2.0',
   'folder of foobar',
-  'folder of no version',
+  'folder without a version',
   'a file twice',
   'METADATA twice, the last right',
   'an entry with a backslash',
-  'bytes behind',
-  'bytes before',
+  'trailing bytes',
+  'leading bytes',
   'an entry in bzip2',
   'an entry in LZMA',
 ];
 
-/** What uv refuses and pip takes, so rare that nothing is said of it. */
-const UNKNOWN_TO_UV = ['Requires-Dist: foo ()'];
+/** Kinds that uv refuses and pip installs, too rare for a warning. */
+const NOT_WARNED_OF = ['Requires-Dist: foo ()'];
 
 let folder: string;
 beforeAll(async () => {
@@ -113,8 +116,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test('cases 48, 49: what pip refuses to install is refused, what uv refuses is warned of, and nothing else', async () => {
-  const { pip, usesPkgResources, kinds } = askPython<Answer>(
+test('cases 48, 49: wheels that pip refuses are refused, wheels that uv refuses get a warning, and no others', async () => {
+  const { pip, usesPkgResources, kinds } = runPython<Installs>(
     join(import.meta.dirname, 'install_wheels.py'),
     folder,
   );
@@ -136,7 +139,7 @@ test('cases 48, 49: what pip refuses to install is refused, what uv refuses is w
   }
   const installed = Object.values(kinds).filter(({ byPath }) => byPath).length;
   process.stdout.write(
-    `wrong wheels: ${Object.keys(kinds).length} kinds, of which pip ${pip} installs ${installed} and we refuse ${Object.keys(sentences).length}\n`,
+    `wrong wheels: ${Object.keys(kinds).length} kinds, pip ${pip} installs ${installed}, the action refuses ${Object.keys(sentences).length}\n`,
   );
   const { takes, refuses } = usesPkgResources ? PKG_RESOURCES : { takes: [], refuses: [] };
   expect({ tooLax, tooStrict: tooStrict!.sort() }).toEqual({
@@ -144,6 +147,6 @@ test('cases 48, 49: what pip refuses to install is refused, what uv refuses is w
     tooStrict: [...REFUSED_ON_PURPOSE, ...takes].sort(),
   });
   expect(warned!.sort()).toEqual(WARNED_OF.toSorted());
-  expect(unwarned).toEqual(UNKNOWN_TO_UV);
+  expect(unwarned).toEqual(NOT_WARNED_OF);
   expect(sentences).toMatchSnapshot();
 });

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askInterpreter, type Interpreter } from '../../src/wheel/interpreter.ts';
+import { type Interpreter, queryInterpreter } from '../../src/wheel/interpreter.ts';
 import { allowsPython, rankWheels } from '../../src/wheel/pick.ts';
-import { askPython, toolsPython } from '../../testing/python.ts';
+import { runPython, toolsPython } from '../../testing/python.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 import { PROJECT, TARGETS, wheelSets } from './arbitrary-sets.ts';
 
@@ -16,7 +16,7 @@ interface Picks {
     readonly tags: readonly string[];
     readonly picks: readonly {
       readonly installable: readonly string[];
-      /** Best first, equals together. */
+      /** Best first, equally good ones grouped. */
       readonly order: readonly (readonly string[])[];
     }[];
   }[];
@@ -24,15 +24,15 @@ interface Picks {
 }
 
 const SEED = 20_240_131;
-/** Versions that this Python is excluded from, so that the next one is to be picked. */
+/** Requires-Python values that exclude this Python, by version, so that another version must be picked. */
 const TOO_NEW: Readonly<Record<string, string>> = {
   '1!0.1': '>=4',
   '1.10': '<3',
   '1.0.post1': '>=3.9,!=3.*',
 };
 
-function askPip(question: { sets?: unknown; pythons?: unknown; folders?: unknown }): Picks {
-  return askPython<Picks>(join(import.meta.dirname, 'pip_picks.py'), {
+function runPip(question: { sets?: unknown; pythons?: unknown; folders?: unknown }): Picks {
+  return runPython<Picks>(join(import.meta.dirname, 'pip_picks.py'), {
     project: PROJECT,
     sets: [],
     pythons: [],
@@ -46,7 +46,7 @@ function rank(filenames: readonly string[], interpreter: Interpreter): string[] 
   return rankWheels(candidates, interpreter).map(({ name }) => name.filename);
 }
 
-/** The first of a ranking in groups as large as those of `groups`, each sorted. */
+/** Splits a ranking into groups of the same sizes as `groups`, each sorted. */
 function groupedAs(groups: readonly (readonly string[])[], ranked: readonly string[]): string[][] {
   let start = 0;
   return groups.map(({ length }) => {
@@ -55,9 +55,9 @@ function groupedAs(groups: readonly (readonly string[])[], ranked: readonly stri
   });
 }
 
-test('for-python picks what the finder of pip picks, for every kind of interpreter and platform', () => {
+test("for-python picks the same wheel as pip's finder, for every kind of interpreter and platform", () => {
   const sets = fc.sample(wheelSets, { numRuns: 100, seed: SEED });
-  const { pip, others } = askPip({ sets, pythons: TARGETS });
+  const { pip, others } = runPip({ sets, pythons: TARGETS });
   const wrong = others.flatMap(({ tags, picks }, target) =>
     picks.flatMap((pick, index) => {
       const version = TARGETS[target]!.version.join('.');
@@ -83,14 +83,14 @@ describe('for this interpreter', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test('for-python picks what pip download picks from the same folder, Requires-Python included', async () => {
-    const interpreter = await askInterpreter(toolsPython());
-    // Half of what is generated is for other platforms, and of equals either may be picked.
+  test('for-python picks the same wheel as pip download from a folder, and respects Requires-Python', async () => {
+    const interpreter = await queryInterpreter(toolsPython());
+    // Many generated sets are for other platforms, or contain equally good wheels, of which pip may pick any.
     const all = fc.sample(wheelSets, { numRuns: 1_500, seed: SEED + 1 });
-    const { picks } = askPip({ sets: all, pythons: [null] }).others[0]!;
-    const isPlain = (order: readonly (readonly string[])[]) =>
+    const { picks } = runPip({ sets: all, pythons: [null] }).others[0]!;
+    const isUnambiguous = (order: readonly (readonly string[])[]) =>
       order.length > 1 && order.every((equals) => equals.length === 1);
-    const sets = all.filter((_, index) => isPlain(picks[index]!.order)).slice(0, 80);
+    const sets = all.filter((_, index) => isUnambiguous(picks[index]!.order)).slice(0, 80);
     const folders = sets.map((_, index) => join(folder, String(index)));
     for (const [index, set] of sets.entries()) {
       for (const filename of set) {
@@ -99,14 +99,14 @@ describe('for this interpreter', () => {
         await makeWheel(folders[index]!, filename, { metadata });
       }
     }
-    const { pip, downloads } = askPip({ folders });
-    const ours = sets.map((set) =>
+    const { pip, downloads } = runPip({ folders });
+    const picked = sets.map((set) =>
       rank(set, interpreter).find((name) => allowsPython(TOO_NEW[name.split('-')[1]!], interpreter)),
     );
     process.stdout.write(
-      `for-python: ${sets.length} sets by pip ${pip} download for Python ${interpreter.version}, ${new Set(ours).size} different wheels picked\n`,
+      `for-python: ${sets.length} sets by pip ${pip} download for Python ${interpreter.version}, ${new Set(picked).size} different wheels picked\n`,
     );
-    expect(ours).toEqual(downloads.map((name) => name ?? undefined));
+    expect(picked).toEqual(downloads.map((name) => name ?? undefined));
     expect(sets.length).toBeGreaterThanOrEqual(60);
   });
 });

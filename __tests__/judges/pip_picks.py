@@ -1,4 +1,4 @@
-"""Which wheel pip picks: by its finder for any interpreter and platform, by `pip download` for this one."""
+"""Which wheel pip picks: with its finder for any interpreter and platform, with `pip download` for this one."""
 
 import contextlib
 import io
@@ -23,7 +23,7 @@ from pip._internal.network.session import PipSession
 
 
 def target(python):
-    """None stands for the Python that runs this."""
+    """None means the Python that runs this script."""
     if python is None:
         return TargetPython()
     return TargetPython(
@@ -42,7 +42,7 @@ def pick(finder, project, filenames):
     groups = itertools.groupby(best_first, key=evaluator._sort_key)
     return {
         "installable": sorted(candidate.link.filename for candidate in candidates),
-        # Which of equals pip takes depends on the order in which a folder lists them.
+        # Which of several equally good wheels pip picks depends on the order of the folder listing.
         "order": [sorted(candidate.link.filename for candidate in equals) for _, equals in groups],
     }
 
@@ -63,8 +63,8 @@ def pick_for_others(python, project, sets):
 
 def download(project, folder):
     with tempfile.TemporaryDirectory() as into:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             status = main(
                 ["--isolated", "--quiet", "--quiet", "--disable-pip-version-check", "--no-cache-dir"]
                 + ["download", "--no-deps", "--no-index", "--find-links", folder, "--dest", into, project]

@@ -18,7 +18,7 @@ def read(path):
         raw, _ = parse_email(archive.read(f"{folder}/METADATA"))
         wheel = email.message_from_bytes(archive.read(f"{folder}/WHEEL"))
     tags = {str(tag) for line in wheel.get_all("Tag", []) for tag in parse_tag(line)}
-    # Stable, so that of files of one size the first comes first.
+    # The sort is stable, so files of the same size stay in order.
     files.sort(key=lambda entry: -entry.compress_size)
     largest = [
         {"name": entry.filename, "compressedSize": entry.compress_size, "size": entry.file_size}

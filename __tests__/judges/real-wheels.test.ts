@@ -7,7 +7,7 @@ import { inspectWheel } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import type { Inventory } from '../../src/wheel/largest.ts';
 import { readWheel } from '../../src/wheel/read-wheel.ts';
-import { askPython, toolsPython } from '../../testing/python.ts';
+import { runPython, toolsPython } from '../../testing/python.ts';
 import { describeBrokenWheels } from './broken-wheels.ts';
 import { realWheels } from './real-wheels.ts';
 
@@ -36,7 +36,7 @@ beforeAll(async () => {
 }, 10 * MINUTES);
 afterAll(() => rm(built, { recursive: true }));
 
-/** PyPI takes no local versions, so setuptools makes one here; `wheel tags` then puts other tags on it. */
+/** Builds wheels with a local version, which PyPI does not accept, and with other tags. */
 async function buildWheels(folder: string): Promise<string[]> {
   const project = join(folder, 'project');
   await mkdir(project);
@@ -81,12 +81,12 @@ function run(...args: readonly string[]): void {
 }
 
 describe('real wheels', () => {
-  test("are read as packaging's metadata parser and Python's zipfile read them", async () => {
-    const { packaging, wheels } = askPython<Reading>(join(import.meta.dirname, 'read_wheels.py'), paths);
-    const ours = [];
+  test("are read as by packaging's metadata parser and Python's zipfile", async () => {
+    const { packaging, wheels } = runPython<Reading>(join(import.meta.dirname, 'read_wheels.py'), paths);
+    const read = [];
     for (const path of paths) {
       const contents = await inspectWheel(path, parseWheelFilename(basename(path)));
-      ours.push({
+      read.push({
         ...contents,
         requiresPython: contents.requiresPython ?? null,
         tags: contents.tags.toSorted(),
@@ -98,13 +98,13 @@ describe('real wheels', () => {
     process.stdout.write(
       `real wheels: ${paths.length} (${megabytes} MB, the largest ${Math.round(Math.max(...sizes) / 1e6)} MB, ${entries} entries) read as packaging ${packaging} reads them\n`,
     );
-    expect(ours).toEqual(wheels.map(({ entries: _, ...wheel }) => ({ ...wheel, warnings: [] })));
+    expect(read).toEqual(wheels.map(({ entries: _, ...wheel }) => ({ ...wheel, warnings: [] })));
     expect(paths.length).toBeGreaterThanOrEqual(43);
     expect(Math.max(...sizes)).toBeGreaterThan(100e6);
   });
 
   test(
-    'cases 48, 49: are read whole without a warning, each file with the hash of its RECORD',
+    'cases 48, 49: are read completely without a warning, and all hashes match RECORD',
     async () => {
       const found: Record<string, unknown> = {};
       for (const path of paths) {
@@ -118,7 +118,7 @@ describe('real wheels', () => {
     5 * MINUTES,
   );
 
-  test('are of every kind that has a filename, tag or folder of its own', () => {
+  test('include every kind of filename, tag and folder', () => {
     const names = paths.map((path) => parseWheelFilename(basename(path)));
     const kinds = {
       abi3: names.some(({ tags }) => tags.some((tag) => tag.includes('-abi3-'))),
@@ -132,7 +132,7 @@ describe('real wheels', () => {
       windows: names.some(({ tags }) => tags.some((tag) => tag.endsWith('-win_amd64'))),
       musl: names.some(({ tags }) => tags.some((tag) => tag.includes('-musllinux_'))),
     };
-    expect(Object.entries(kinds).filter(([, there]) => !there)).toEqual([]);
+    expect(Object.entries(kinds).filter(([, isIncluded]) => !isIncluded)).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The real wheels that the tests read: which they are, and how they come onto this machine. */
+/** Downloads the real wheels for the tests. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -20,10 +20,10 @@ const FOLDER = join(import.meta.dirname, '..', '..', '.tools', 'wheels');
 const LIST = join(import.meta.dirname, 'real-wheels.json');
 
 /**
- * Has pip download those of the listed wheels that are not there yet; they stay for the next run.
+ * Downloads the missing wheels of the list with pip; they are kept for later runs.
  *
- * @returns the paths of all, absolute, sorted
- * @throws Error when a wheel cannot be had, or is not the listed one
+ * @returns the absolute paths of all wheels, sorted
+ * @throws Error if a wheel cannot be downloaded, or has another hash than in the list
  */
 export async function realWheels(): Promise<string[]> {
   await mkdir(FOLDER, { recursive: true });
@@ -53,7 +53,7 @@ async function download(what: string, pip: readonly string[], wheels: Group['whe
       return `${project}==${version} --hash=sha256:${sha256}`;
     });
     await writeFile(requirements, `${lines.join('\n')}\n`);
-    // A folder of wheels that the machine sets for every pip is not where these come from.
+    // Otherwise a folder in the machine's configuration could provide other wheels.
     const { PIP_FIND_LINKS: _, ...env } = process.env;
     const { status, stderr } = spawnSync(
       toolsPython(),
@@ -69,11 +69,11 @@ async function download(what: string, pip: readonly string[], wheels: Group['whe
   }
 }
 
-/** The folder of temporary files may lie on another disk. */
+/** A plain rename would fail if the temporary folder is on another disk. */
 async function move(from: string, to: string): Promise<void> {
-  const half = `${to}.${process.pid}`;
-  await copyFile(from, half);
-  await rename(half, to);
+  const partial = `${to}.${process.pid}`;
+  await copyFile(from, partial);
+  await rename(partial, to);
 }
 
 async function sha256Of(path: string): Promise<string | undefined> {

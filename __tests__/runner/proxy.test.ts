@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { proxyTo, readProxies, unusedProxy, usesProxies } from '../../src/runner/proxy.ts';
-import { askPython } from '../../testing/python.ts';
+import { runPython } from '../../testing/python.ts';
 
 const NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
@@ -160,7 +160,7 @@ describe('case 60: NO_PROXY', () => {
   });
 
   test('pip gives the same results, except for the marked rows', () => {
-    const byPip = askPython<boolean[]>(join(import.meta.dirname, 'pip_bypasses_proxy.py'), rows);
+    const byPip = runPython<boolean[]>(join(import.meta.dirname, 'pip_bypasses_proxy.py'), rows);
     const differing = rows.filter(([, , isDirect], row) => byPip[row] !== isDirect);
     expect(differing).toEqual(rows.filter(([, , , pip]) => pip !== undefined));
   });

@@ -6,7 +6,7 @@ import type { LinkedWheel } from '../../src/runner/outputs.ts';
 import { shellSafe } from '../../src/runner/shell.ts';
 import { type Report, renderSummary } from '../../src/runner/summary.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython } from '../../testing/python.ts';
+import { runPython } from '../../testing/python.ts';
 import { ROOT, shownText } from '../../testing/runner.ts';
 
 const COMMIT = 'a'.repeat(40);
@@ -207,7 +207,7 @@ describe('text from outside', () => {
     const texts = ['x', ...fc.sample(hostile, { seed: SEED, numRuns: 500 })];
     const script = join(ROOT, 'testing/render_markdown.py');
     const read = (summaries: readonly string[]) =>
-      askPython<{ elements: string[]; codes: string[] }[]>(
+      runPython<{ elements: string[]; codes: string[] }[]>(
         script,
         // As in the file that the runner reads.
         summaries.map((text) => text.toWellFormed()),

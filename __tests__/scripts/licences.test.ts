@@ -41,7 +41,7 @@ describe('which licences may be in the bundle', () => {
     ['MIT with its text', {}, undefined],
     ['Apache-2.0 without its text, which names no holder', { licence: 'Apache-2.0', text: '' }, undefined],
     ['MIT without its text', { text: '' }, "without the licence's text"],
-    ['none', { licence: '' }, 'names no licence'],
+    ['none', { licence: '' }, 'declares no licence'],
     ['one that asks for more', { licence: 'GPL-3.0-only' }, 'under GPL-3.0-only'],
     ['two that both hold', { licence: '(Apache-2.0 AND BSD-3-Clause)' }, undefined],
     ['two of which one asks for more', { licence: '(MIT AND GPL-2.0-only)' }, 'does not allow'],

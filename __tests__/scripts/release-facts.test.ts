@@ -50,6 +50,6 @@ describe('which major tag moves', () => {
   });
 
   test.each(['main', 'v1', '1.2.3', 'v1.2.3-rc.1', 'v1.2.3; rm'])('%s is no version', (tag) => {
-    expect(() => majorTagOf(tag, [])).toThrow('no tag of a version');
+    expect(() => majorTagOf(tag, [])).toThrow('not a version tag');
   });
 });

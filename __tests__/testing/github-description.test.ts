@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type ApiAnswer, type ApiRequest, extractOf, judgeBy } from '../../testing/github-description.ts';
+import {
+  type ApiRequest,
+  type ApiResponse,
+  extractOf,
+  loadValidator,
+} from '../../testing/github-description.ts';
 import { ROOT } from '../../testing/runner.ts';
 
-const judge = judgeBy('api.github.com');
+const judge = loadValidator('api.github.com');
 const LIST: ApiRequest = {
   method: 'GET',
   url: '/repos/octo/demo/issues/5/comments?per_page=100',
@@ -17,7 +22,7 @@ const CREATE: ApiRequest = {
   headers: { 'content-type': 'application/json; charset=utf-8' },
   body: '{"body":"text"}',
 };
-const json = (status: number, value: unknown): ApiAnswer => ({
+const json = (status: number, value: unknown): ApiResponse => ({
   status,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(value),
@@ -25,7 +30,7 @@ const json = (status: number, value: unknown): ApiAnswer => ({
 const REFUSED = json(403, { message: 'Forbidden' });
 
 describe('the judge of the API’s stand-in', () => {
-  test.each<[title: string, request: ApiRequest, answer: ApiAnswer]>([
+  test.each<[title: string, request: ApiRequest, answer: ApiResponse]>([
     ['an empty list', LIST, json(200, [])],
     ['a refusal', CREATE, REFUSED],
     [
@@ -37,7 +42,7 @@ describe('the judge of the API’s stand-in', () => {
     expect(judge.faultsOf(request, answer)).toEqual([]);
   });
 
-  test.each<[title: string, request: ApiRequest, answer: ApiAnswer, fault: string]>([
+  test.each<[title: string, request: ApiRequest, answer: ApiResponse, fault: string]>([
     [
       'a path that is not described',
       { ...LIST, url: '/repos/octo/demo/remarks' },
@@ -58,7 +63,7 @@ describe('the judge of the API’s stand-in', () => {
       json(200, []),
       'must be integer',
     ],
-    ['no body', { ...CREATE, body: '' }, REFUSED, 'lacks a body'],
+    ['no body', { ...CREATE, body: '' }, REFUSED, 'has no body'],
     [
       'a body of another form',
       { ...CREATE, body: '{"text":"x"}' },
@@ -70,7 +75,7 @@ describe('the judge of the API’s stand-in', () => {
     ['a body where there is none', { ...LIST, body: '{}' }, json(200, []), 'has a body'],
     ['an answer of another form', LIST, json(200, [{ id: 1 }]), "must have required property 'node_id'"],
     ['an answer with a status of another operation', CREATE, json(200, {}), 'a status that is not described'],
-    ['an answer that is no JSON', LIST, { ...json(200, []), headers: {} }, 'no JSON'],
+    ['a response that is not JSON', LIST, { ...json(200, []), headers: {} }, 'not JSON'],
   ])('finds %s', (_title, request, answer, fault) => {
     expect(judge.faultsOf(request, answer).join('\n')).toContain(fault);
   });

@@ -4,14 +4,14 @@ import {
   foreignText,
   formsOf,
   hideSecrets,
+  messageOf,
   plainAddress,
   withoutSecrets,
-  wordsOf,
 } from '../../src/untrusted/foreign-text.ts';
 
 const TOKEN = 'IQoJb3JpZ2luX2VjEXAMPLE/+token==';
 
-describe('case 44: user name and password of a URL are in no text', () => {
+describe('case 44: the user name and password of a URL are removed', () => {
   test.each([
     ['Invalid proxy URL: http://user:s3cretpw@proxy.corp:99999', 'proxy.corp:99999'],
     ['via http://user:s3cretpw@proxy.corp:3128/: HTTP/1.1 407', 'proxy.corp:3128/: HTTP/1.1 407'],
@@ -46,12 +46,12 @@ test.each([
   ['demo @ https://host/demo-1.0-py3-none-any.whl#sha256=abc'],
   ['Basic authentication is not supported'],
   ['arn:aws:s3:::wheels/*'],
-])('%s stays as it is', (text) => {
+])('%s is left as it is', (text) => {
   expect(withoutSecrets(text)).toBe(text);
   expect(foreignText(text)).toBe(text);
 });
 
-test('query strings, signatures and tokens are in no text', () => {
+test('query strings, signatures and tokens are removed', () => {
   const text = `GET https://h/k?X-Amz-Credential=AKIAEX%2F2026&X-Amz-Signature=0123abcd /k?X-Amz-Signature=0123abcd
     x-amz-security-token:${TOKEN}
     <SessionToken>${TOKEN}</SessionToken> "SecretAccessKey": "wJalrXUtnFEMI"
@@ -62,8 +62,8 @@ test('query strings, signatures and tokens are in no text', () => {
   }
 });
 
-describe('secrets that were told', () => {
-  test('go in every form, before a text is cut', () => {
+describe('registered secrets', () => {
+  test('are removed in every form, before the text is cut', () => {
     hideSecrets([TOKEN, 'p%40ss/w0rd', undefined, '', 'short']);
     const page = `${' '.repeat(480)}${'x'.repeat(480)} ${TOKEN} ${encodeURIComponent(TOKEN)} p@ss/w0rd p%40ss%2Fw0rd p%40ss%2fw0rd`;
     const clean = foreignText(page.repeat(1000));
@@ -77,7 +77,7 @@ describe('secrets that were told', () => {
     [`${'a'.repeat(1_000_000)}`],
     ['http://a:'.repeat(100_000)],
     ['x-amz-signature='.repeat(60_000)],
-  ])('one megabyte is read in no time', (text) => {
+  ])('one megabyte takes no time', (text) => {
     expect(foreignText(text).length).toBeLessThanOrEqual(500);
   });
 });
@@ -92,7 +92,7 @@ test.each([
   expect(credentialsIn(url).slice(0, -1)).toEqual(credentials);
 });
 
-test('short secrets have no form', () => {
+test('short secrets have no forms', () => {
   expect(formsOf('abc')).toEqual([]);
   expect(formsOf('a%zz/b@')).toContain('a%25zz%2Fb%40');
 });
@@ -110,6 +110,6 @@ test.each([
   [undefined, ''],
   [null, ''],
   [{ message: undefined, toString: (): string => 'thing' }, 'thing'],
-])('the words of %p', (thrown, words) => {
-  expect(wordsOf(thrown)).toBe(words);
+])('the message of %p', (thrown, message) => {
+  expect(messageOf(thrown)).toBe(message);
 });

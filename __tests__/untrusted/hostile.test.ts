@@ -30,8 +30,8 @@ const segment = fc.oneof(
 );
 const key = fc.array(segment, { maxLength: 5 }).map((segments) => `${folder}${segments.join('/')}`);
 
-describe('keys that anybody may have put', () => {
-  test('are read without a fault, and only as what they say', () => {
+describe('keys of unknown origin', () => {
+  test('are parsed without an exception, and back to the same key', () => {
     let read = 0;
     fc.assert(
       fc.property(key, (text) => {
@@ -41,11 +41,11 @@ describe('keys that anybody may have put', () => {
         expect(wheel.target === '' || isTarget(wheel.target)).toBe(true);
         expect(wheel.name.filename).not.toMatch(/[/\\\n]|^\.\.?$/);
         const { run, attempt, target } = wheel;
-        const again =
+        const rebuilt =
           run === undefined || attempt === undefined
             ? `${folder}${wheel.name.filename}`
             : wheelKey({ ...place, run, attempt, target }, wheel.name.filename);
-        expect(again).toBe(text);
+        expect(rebuilt).toBe(text);
       }),
       { seed: SEED, numRuns: 30_000 },
     );
@@ -53,7 +53,7 @@ describe('keys that anybody may have put', () => {
     process.stdout.write(`hostile keys: 30000, ${read} of them wheels\n`);
   });
 
-  test('are ranked without a fault: at most one wheel of a slot, newest first', () => {
+  test('are ranked without an exception: at most one wheel per slot, newest first', () => {
     const object = fc.record({ key, size: fc.nat(3), etag: fc.string() });
     fc.assert(
       fc.property(fc.array(object, { maxLength: 30 }), (objects) => {
@@ -70,7 +70,7 @@ describe('keys that anybody may have put', () => {
   });
 });
 
-test('an index page escapes whatever metadata says', () => {
+test('an index page escapes any metadata', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: 'binary' }),
@@ -94,7 +94,7 @@ test('an index page escapes whatever metadata says', () => {
           project: undefined,
           repositoryUrl,
         });
-        const quiet = renderIndexPage({
+        const harmless = renderIndexPage({
           place,
           wheels: [{ ...wheel, requiresPython: 'x' }],
           url: 'https://example.com/',
@@ -102,21 +102,21 @@ test('an index page escapes whatever metadata says', () => {
           repositoryUrl: 'y',
         });
         const marks = (text: string) => text.replace(/[^<>"]/g, '');
-        expect(marks(html)).toBe(marks(quiet));
+        expect(marks(html)).toBe(marks(harmless));
       },
     ),
     { seed: SEED, numRuns: 2_000 },
   );
 });
 
-describe('events that say anything', () => {
+describe('events with arbitrary content', () => {
   const count = 200 * ROUNDS;
-  // Arbitrary JSON takes long to make, and rarely means anything.
+  // Arbitrary JSON is slow to generate, and rarely valid.
   const value = fc.oneof(
     { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 2 }) },
     { weight: 3, arbitrary: fc.constantFrom(1, 2 ** 53, -1, 'a'.repeat(40)) },
   );
-  const holding = (...names: string[]) =>
+  const objectWith = (...names: string[]) =>
     fc.oneof(
       value,
       fc.dictionary(
@@ -130,7 +130,7 @@ describe('events that say anything', () => {
     );
   const event = fc.dictionary(
     fc.constantFrom('pull_request', 'merge_group', 'issue', 'workflow_run', 'before', 'after'),
-    holding(
+    objectWith(
       'number',
       'base',
       'head',
@@ -143,7 +143,7 @@ describe('events that say anything', () => {
     ),
   );
 
-  test('are read without a fault, and only as what they may be', () => {
+  test('are parsed without an exception, and only into valid values', () => {
     let numbers = 0;
     fc.assert(
       fc.property(event, (payload) => {

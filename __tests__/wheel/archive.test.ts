@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
 import { inspectWheel, type WheelContents } from '../../src/wheel/archive.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
-import { askPython, toolsPython } from '../../testing/python.ts';
+import { runPython, toolsPython } from '../../testing/python.ts';
 import { type RawEntry, writeZip } from './raw-zip.ts';
 
 const W = 'foo-1.0-py3-none-any.whl';
@@ -28,7 +28,7 @@ function inspect(path: string): Promise<WheelContents> {
 
 async function refusal(path: string): Promise<string> {
   const error: unknown = await inspect(path).catch((reason: unknown) => reason);
-  if (!(error instanceof WheelStoreError)) throw new Error('it was not refused', { cause: error });
+  if (!(error instanceof WheelStoreError)) throw new Error('not refused', { cause: error });
   expect(error.title).toBe('Broken wheel');
   expect(error.message).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   return error.reason;
@@ -74,8 +74,8 @@ const CONTENTS = {
 };
 
 describe('a wheel is read', () => {
-  test("in every compression that Python's zipfile writes and Node reads, from a pipe, and of 70,000 entries", async () => {
-    const paths = askPython<Record<string, string>>(join(import.meta.dirname, 'zip_wheels.py'), join(folder));
+  test("with every compression method that Python's zipfile writes and Node reads, from a pipe, and with 70,000 entries", async () => {
+    const paths = runPython<Record<string, string>>(join(import.meta.dirname, 'zip_wheels.py'), join(folder));
     expect(Object.keys(paths)).toEqual(
       expect.arrayContaining(['stored', 'deflate', 'bzip2', 'lzma', 'piped', 'many']),
     );
@@ -83,13 +83,13 @@ describe('a wheel is read', () => {
       if (kind === 'bzip2' || kind === 'lzma') {
         await expect(inspect(path)).rejects.toMatchObject({
           title: 'Wheel unreadable',
-          reason: expect.stringMatching(/"foo-1\.0\.dist-info\/METADATA" in (bzip2|LZMA), so what/),
+          reason: expect.stringMatching(/"foo-1\.0\.dist-info\/METADATA" in (bzip2|LZMA), so the/),
           remedy: expect.stringContaining('deflate'),
         });
         continue;
       }
       const { warnings, inventory, ...contents } = await inspect(path);
-      expect({ kind, inventory }).toEqual({ kind, inventory: pythonsInventory(path) });
+      expect({ kind, inventory }).toEqual({ kind, inventory: zipfileInventory(path) });
       expect({ kind, ...contents }).toEqual({
         kind,
         project: 'foo',
@@ -101,7 +101,7 @@ describe('a wheel is read', () => {
     }
   });
 
-  test('in zstd, with a warning that older Pythons cannot', async () => {
+  test('with zstd, with a warning that older Pythons cannot read it', async () => {
     const data = zstdCompressSync(METADATA);
     const metadata = { data, method: 93, size: METADATA.length, crc: crc32(METADATA) };
     const { warnings, inventory, ...contents } = await inspect(await rawWheel(wheelEntries(metadata)));
@@ -112,7 +112,7 @@ describe('a wheel is read', () => {
     ]);
   });
 
-  test('of 5 GB in the memory and time that one of a kilobyte takes', async () => {
+  test('of 5 GB with the memory and time of one of a kilobyte', async () => {
     const big = await rawWheel([entry('foo/big.bin', '', { hole: 5 * 1024 ** 3 }), ...wheelEntries()], {
       zip64: true,
     });
@@ -136,9 +136,9 @@ describe('a wheel is read', () => {
   });
 });
 
-/** What Python's zipfile says that a wheel is made of. */
-function pythonsInventory(path: string): unknown {
-  return askPython(join(import.meta.dirname, 'inventory.py'), path);
+/** The inventory of a wheel according to Python's zipfile. */
+function zipfileInventory(path: string): unknown {
+  return runPython(join(import.meta.dirname, 'inventory.py'), path);
 }
 
 /** Inspects a wheel in a process of its own. */
@@ -159,8 +159,8 @@ function measure(path: string): { milliseconds: number; megabytes: number } {
   return JSON.parse(stdout);
 }
 
-describe('what is no wheel is refused, and says what it is', () => {
-  test('an empty file, a web page, a pointer, a picture, half a wheel', async () => {
+describe('a file that is not a wheel is refused with the reason', () => {
+  test('an empty file, a web page, a Git LFS pointer, a picture, half a wheel', async () => {
     const whole = await readFile(await rawWheel(wheelEntries()));
     expect(await refusal(await file(''))).toBe(`"${W}" is an empty file.`);
     expect(await refusal(await file('\ufeff\n <!DOCTYPE html><html>Log in</html>'))).toContain(
@@ -180,7 +180,7 @@ describe('what is no wheel is refused, and says what it is', () => {
     );
   });
 
-  test('a directory that tells other than the entries do', async () => {
+  test('a directory that contradicts the entries', async () => {
     const [init, ...rest] = wheelEntries() as [RawEntry, ...RawEntry[]];
     const wrong = async (more: Partial<RawEntry>) => refusal(await rawWheel([{ ...init, ...more }, ...rest]));
     expect(await wrong({ local: { name: 'foo/__init__.pz' } })).toContain('another one in its place');
@@ -194,13 +194,13 @@ describe('what is no wheel is refused, and says what it is', () => {
     expect(await wrong({ name: 'foo/\u0000', local: { name: 'foo/\u0000' } })).toContain('leaves its folder');
   });
 
-  test('two entries in one place, which is how a zip bomb is built', async () => {
+  test('two entries with the same data, as in a zip bomb', async () => {
     const [init, ...rest] = wheelEntries() as [RawEntry, ...RawEntry[]];
     const path = await rawWheel([init, { ...init, offset: 0 }, ...rest]);
     expect(await refusal(path)).toContain('is not where it should be');
   });
 
-  test('METADATA that decompresses to more than it says, or to more than is read', async () => {
+  test('METADATA that decompresses to more than its size, or to more than the limit', async () => {
     const bomb = Buffer.alloc(64 * 1024 * 1024, 'x');
     const data = deflateRawSync(bomb);
     const honest = { data, method: 8, size: bomb.length, crc: crc32(bomb) };
@@ -215,7 +215,7 @@ describe('what is no wheel is refused, and says what it is', () => {
   test.each([
     ['deflate', 8],
     ['zstd', 93],
-  ])('METADATA whose %s stream is no such stream', async (_kind, method) => {
+  ])('METADATA whose %s stream is invalid', async (_kind, method) => {
     const streams = [
       Buffer.alloc(0),
       Buffer.alloc(3),
@@ -229,7 +229,7 @@ describe('what is no wheel is refused, and says what it is', () => {
     }
   });
 
-  test('hostile text of a wheel stands on one line, escaped and cut', async () => {
+  test('hostile text from a wheel is printed on one line, escaped and cut', async () => {
     const [init, , ...rest] = wheelEntries() as [RawEntry, RawEntry, ...RawEntry[]];
     const metadata = (text: string) => entry('foo-1.0.dist-info/METADATA', text);
     const version = `1.0\u2028::error::x\u001b[31m${'y'.repeat(100_000)}`;
@@ -243,7 +243,7 @@ describe('what is no wheel is refused, and says what it is', () => {
   });
 });
 
-test('tags in WHEEL that no memory would hold are not expanded, and differ', async () => {
+test('tags in WHEEL that would not fit into memory are not expanded, and are reported as different', async () => {
   const set = Array.from({ length: 2_000 }, (_, index) => `a${index}`).join('.');
   const [init, metadata, , record] = wheelEntries() as [RawEntry, RawEntry, RawEntry, RawEntry];
   const wheel = entry('foo-1.0.dist-info/WHEEL', `Wheel-Version: 1.0\nTag: ${set}-${set}-${set}\n`);
@@ -255,6 +255,6 @@ test('tags in WHEEL that no memory would hold are not expanded, and differ', asy
   expect(warnings[0]!.length).toBeLessThan(600);
 });
 
-test('a file that is not there is an error of the file system, not of the wheel', async () => {
+test('a missing file is an error of the file system, not of the wheel', async () => {
   await expect(inspect(join(folder, W))).rejects.toThrow('ENOENT');
 });

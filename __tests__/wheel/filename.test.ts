@@ -13,7 +13,7 @@ function refusal(filename: string): WheelStoreError {
 }
 
 describe('a filename of a wheel', () => {
-  test('is read into its parts', () => {
+  test('is parsed into its parts', () => {
     expect(parseWheelFilename('Foo.bar_x-1!2.0RC1+Ubuntu_1-20240131235959a-cp39.CP310-abi3-any.whl')).toEqual(
       {
         filename: 'Foo.bar_x-1!2.0RC1+Ubuntu_1-20240131235959a-cp39.CP310-abi3-any.whl',
@@ -44,7 +44,7 @@ describe('a filename of a wheel', () => {
     expect(readWheelFilename(filename)?.filename).toBe(filename);
   });
 
-  test('keeps a hash in a local version that reads like a number', () => {
+  test('keeps a hash in a local version that looks like a number', () => {
     expect(parseWheelFilename('foo-1.0+1e5-py3-none-any.whl').version.text).toBe('1.0+1e5');
     expect(parseWheelFilename('foo-1.0+0x10.007-py3-none-any.whl').version.text).toBe('1.0+0x10.7');
     expect(parseWheelFilename('foo-1.0.dev20240131235959123456789-py3-none-any.whl').version.text).toBe(
@@ -53,7 +53,7 @@ describe('a filename of a wheel', () => {
   });
 });
 
-describe('a name that is none is refused, and told what is wrong with it and what would be right', () => {
+describe('an invalid name is refused with the fault and a remedy', () => {
   test.each([
     ['foo-latest-py3-none-any.whl', '"latest" is not a version (PEP 440)', 'A version is like 1.0'],
     ['foo-1.0.whl', 'it has 2 parts between dashes instead of 5 or 6', 'The form is {project}-{version}'],
@@ -94,7 +94,7 @@ describe('a name that is none is refused, and told what is wrong with it and wha
     expect(readWheelFilename(filename)).toBeUndefined();
   });
 
-  test('in one line without control characters, however long and hostile it is', () => {
+  test('on one line and without control characters, even if it is long and hostile', () => {
     for (const hostile of [
       'foo-1.0-py3-none-any\r\n::error::x.whl',
       'foo-\u001b[2J-py3-none-any.whl',
@@ -151,7 +151,7 @@ describe('case 50: a name is safe in a command', () => {
     ],
     ...['é', '名', '\u202e', '\u200b', '٣', '\ufeff', '😀', '\ud800'],
   ];
-  const places = [
+  const patterns = [
     (text: string) => `demo${text}-1.0-py3-none-any.whl`,
     (text: string) => `demo-1.0${text}-py3-none-any.whl`,
     (text: string) => `demo-1.0+${text}-py3-none-any.whl`,
@@ -160,9 +160,9 @@ describe('case 50: a name is safe in a command', () => {
     (text: string) => `demo-1.0-py3-none-any${text}.whl`,
   ];
 
-  test.each(unsafe)('%j is refused wherever it stands', (text) => {
-    for (const place of places) {
-      const filename = place(text);
+  test.each(unsafe)('%j is refused in every part', (text) => {
+    for (const pattern of patterns) {
+      const filename = pattern(text);
       expect(readWheelFilename(filename)).toBeUndefined();
       expect(refusal(filename).title).toBe('Not a wheel filename');
       expect(wheelNameFault(filename)).toMatch(/^it |^a browser numbered it/);
@@ -170,7 +170,7 @@ describe('case 50: a name is safe in a command', () => {
     }
   });
 
-  test('what it holds is named', () => {
+  test('the error shows the character', () => {
     expect(wheelNameFault('demo-1.0-1$(id)-py3-none-any.whl')).toBe('it holds "$"');
     expect(wheelNameFault('démo-1.0-py3-none-any.whl')).toBe('it holds "é"');
     expect(refusal('demo-1.0-1$(id)-py3-none-any.whl').remedy).toContain(
@@ -178,7 +178,7 @@ describe('case 50: a name is safe in a command', () => {
     );
   });
 
-  test('a name that is no wheel of any kind has no fault', () => {
+  test('a name that does not look like a wheel has no fault', () => {
     for (const filename of [
       'index.html',
       '',
@@ -192,7 +192,7 @@ describe('case 50: a name is safe in a command', () => {
     expect(wheelNameFault('demo-1.0-py3-none-any.WHL')).toBe('its suffix is not in lower case');
   });
 
-  test('a name that no file system holds, or that stands for too many tags, is refused', () => {
+  test('a name that is too long or expands to too many tags is refused', () => {
     const ofLength = (length: number) =>
       `${'d'.repeat(length - '-1.0-py3-none-any.whl'.length)}-1.0-py3-none-any.whl`;
     expect(wheelNameFault(ofLength(1_024))).toBeUndefined();
@@ -205,15 +205,15 @@ describe('case 50: a name is safe in a command', () => {
   });
 });
 
-test('ten thousand names of a listing are read within the blink of an eye, hostile ones too', () => {
+test('ten thousand names of a listing are parsed quickly, including hostile ones', () => {
   const set = Array.from({ length: 10 }, (_, index) => `a${index}`).join('.');
   const names = Array.from({ length: 5_000 }, (_, index) => [
     `foo-1.0.dev${index}-cp312-cp312-manylinux_2_17_x86_64.manylinux2014_x86_64.whl`,
-    // A thousand tags each, which nobody asks for.
+    // A thousand tags each, which are not used.
     `foo-1.0.dev${index}-${set}-${set}-${set}.whl`,
   ]).flat();
   const start = performance.now();
   expect(names.filter((name) => readWheelFilename(name) !== undefined)).toHaveLength(10_000);
-  // It takes a fiftieth of this; with all tags it would take minutes.
+  // It takes a fiftieth of this; if the tags were expanded, it would take minutes.
   expect(performance.now() - start).toBeLessThan(10_000);
 });

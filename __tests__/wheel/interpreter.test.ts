@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WheelStoreError } from '../../src/errors.ts';
-import { askInterpreter, reasonIn } from '../../src/wheel/interpreter.ts';
+import { queryInterpreter, reasonIn } from '../../src/wheel/interpreter.ts';
 import { tool, toolsPython } from '../../testing/python.ts';
 
 const IS_WINDOWS = process.platform === 'win32';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 async function refusal(python: string): Promise<WheelStoreError> {
-  const error = await askInterpreter(python).then(
+  const error = await queryInterpreter(python).then(
     () => undefined,
     (reason: unknown) => reason,
   );
@@ -25,7 +25,7 @@ async function refusal(python: string): Promise<WheelStoreError> {
   return error as WheelStoreError;
 }
 
-/** A virtual environment without pip and packaging, as uv and `python -m venv --without-pip` make it. */
+/** Creates a virtual environment without pip and packaging, like uv and `python -m venv --without-pip`. */
 function bareEnvironment(name: string): string {
   const path = join(folder, name);
   const { status, stderr } = spawnSync(toolsPython(), ['-m', 'venv', '--without-pip', path], {
@@ -35,24 +35,24 @@ function bareEnvironment(name: string): string {
   return IS_WINDOWS ? join(path, 'Scripts', 'python.exe') : join(path, 'bin', 'python');
 }
 
-/** Where an environment keeps its packages. */
+/** The site-packages folder of an environment. */
 function packagesOf(python: string): string {
-  const question = 'import sysconfig; print(sysconfig.get_path("purelib"))';
-  return spawnSync(python, ['-c', question], { encoding: 'utf8' }).stdout.trim();
+  const code = 'import sysconfig; print(sysconfig.get_path("purelib"))';
+  return spawnSync(python, ['-c', code], { encoding: 'utf8' }).stdout.trim();
 }
 
-/** An environment whose interpreter runs a line of Python before anything else. */
-async function environmentThat(line: string): Promise<string> {
-  const python = bareEnvironment(`that ${environments++}`);
+/** Creates an environment whose interpreter runs a line of Python at startup. */
+async function environmentRunning(line: string): Promise<string> {
+  const python = bareEnvironment(`running ${environments++}`);
   await writeFile(join(packagesOf(python), 'sitecustomize.py'), `import os, sys\n${line}\n`);
   return python;
 }
 
-/** Keeps an interpreter from the pip that ensurepip would install, as on a system that ships none. */
+/** Hides the pip that ensurepip would install, as on a system without one. */
 const WITHOUT_BUNDLED_PIP = 'import glob; sys.modules["ensurepip"] = None; glob.glob = lambda *_: []';
 
 describe('case 70: an interpreter without pip', () => {
-  test('as uv makes it is asked by the pip that ensurepip would install', async () => {
+  test('in an environment of uv is queried with the pip that ensurepip would install', async () => {
     const path = join(folder, 'made by uv');
     const { status, stderr } = spawnSync(
       tool('uv'),
@@ -62,21 +62,21 @@ describe('case 70: an interpreter without pip', () => {
     if (status !== 0) throw new Error(stderr);
     const python = IS_WINDOWS ? join(path, 'Scripts', 'python.exe') : join(path, 'bin', 'python');
     expect(spawnSync(python, ['-c', 'import pip']).status).not.toBe(0);
-    const { tags, version } = await askInterpreter(python);
+    const { tags, version } = await queryInterpreter(python);
     const minor = version.split('.')[1]!;
     expect(tags[0]).toMatch(new RegExp(`^cp3${minor}-`));
     expect(tags).toContain('py3-none-any');
   });
 
-  test('and with no pip bundled anywhere is refused', async () => {
-    const error = await refusal(await environmentThat(WITHOUT_BUNDLED_PIP));
+  test('and without a bundled pip is refused', async () => {
+    const error = await refusal(await environmentRunning(WITHOUT_BUNDLED_PIP));
     expect(error.reason).toContain('neither pip (20 or newer) nor packaging');
   });
 });
 
-// A script that sets a variable for Python cannot be started on Windows.
+// Windows cannot start a shell script, which is needed to set the variable for Python.
 if (!IS_WINDOWS) {
-  test('case 70: an interpreter with PYTHONHOME set wrongly says so', async () => {
+  test('case 70: a wrong PYTHONHOME is reported', async () => {
     const script = join(folder, 'wrong-home');
     const lines = ['#!/bin/sh', 'export PYTHONHOME=/no/such/home', `exec '${toolsPython()}' "$@"`, ''];
     await writeFile(script, lines.join('\n'), { mode: 0o755 });
@@ -88,7 +88,7 @@ if (!IS_WINDOWS) {
   });
 }
 
-describe('case 70: the reason in what an interpreter prints', () => {
+describe('case 70: the reason in the output of an interpreter', () => {
   test.each<[title: string, stderr: string, reason: string]>([
     ['nothing', '', ''],
     [
@@ -97,17 +97,17 @@ describe('case 70: the reason in what an interpreter prints', () => {
       'python: error while loading shared libraries: libz.so.1: cannot open',
     ],
     [
-      'a shim of pyenv for a version that is not chosen',
+      'a pyenv shim for a version that is not selected',
       "pyenv: python3.12: command not found\n\nThe `python3.12' command exists in these Python versions:\n  3.12.1\n\nNote: See 'pyenv help global' for tips on allowing both\n      python2 and python3 to be found.\n",
       'pyenv: python3.12: command not found',
     ],
     [
-      'a version of pyenv that is not installed',
+      'a pyenv version that is not installed',
       "pyenv: version `3.99.0' is not installed (set by PYENV_VERSION environment variable)\n",
       "pyenv: version `3.99.0' is not installed (set by PYENV_VERSION environment variable)",
     ],
     [
-      'a shim of asdf',
+      'an asdf shim',
       'No version is set for command python3\nConsider adding one of the following versions in your config file at /w/.tool-versions\npython 3.12.1\n',
       'No version is set for command python3',
     ],
@@ -117,7 +117,7 @@ describe('case 70: the reason in what an interpreter prints', () => {
       "PYTHONHOME = '/nonexistent'; Fatal Python error: init_fs_encoding: failed to get the Python codec of the filesystem encoding; ModuleNotFoundError: No module named 'encodings'",
     ],
     [
-      'a lost standard library, Python 3.7',
+      'a missing standard library, Python 3.7',
       "Could not find platform independent libraries <prefix>\nConsider setting $PYTHONHOME to <prefix>[:<exec_prefix>]\nFatal Python error: initfsencoding: unable to load the file system codec\nModuleNotFoundError: No module named 'encodings'\n\nCurrent thread 0x00007f (most recent call first):\n",
       "Fatal Python error: initfsencoding: unable to load the file system codec; ModuleNotFoundError: No module named 'encodings'",
     ],
@@ -132,12 +132,12 @@ describe('case 70: the reason in what an interpreter prints', () => {
 });
 
 describe('an interpreter', () => {
-  test('tells its version and the tags that its own pip goes by, in their order', async () => {
+  test('returns its version and the tags of its own pip, in order', async () => {
     const { stdout } = spawnSync(toolsPython(), ['-m', 'pip', '--isolated', 'debug', '--verbose'], {
       encoding: 'utf8',
     });
     const [, list] = /Compatible tags: \d+\n([\s\S]*)/.exec(stdout.replaceAll('\r', ''))!;
-    const { tags, version, executable } = await askInterpreter(toolsPython());
+    const { tags, version, executable } = await queryInterpreter(toolsPython());
     expect(tags).toEqual(
       list!
         .trim()
@@ -148,16 +148,16 @@ describe('an interpreter', () => {
     expect(spawnSync(executable, ['--version'], { encoding: 'utf8' }).stdout).toContain(version);
   });
 
-  test('without pip is asked by its packaging', async () => {
+  test('without pip is queried with its packaging', async () => {
     const python = bareEnvironment('with packaging');
     const packages = packagesOf(python);
     await cp(join(packagesOf(toolsPython()), 'packaging'), join(packages, 'packaging'), { recursive: true });
-    const question = 'from packaging.tags import sys_tags; print(*sys_tags())';
-    const { stdout } = spawnSync(toolsPython(), ['-c', question], { encoding: 'utf8' });
-    expect((await askInterpreter(python)).tags).toEqual(stdout.trim().split(' '));
+    const code = 'from packaging.tags import sys_tags; print(*sys_tags())';
+    const { stdout } = spawnSync(toolsPython(), ['-c', code], { encoding: 'utf8' });
+    expect((await queryInterpreter(python)).tags).toEqual(stdout.trim().split(' '));
   });
 
-  test('without either is refused, and says how to get one', async () => {
+  test('without either is refused with a remedy', async () => {
     const python = bareEnvironment('bare with spaces');
     await writeFile(join(packagesOf(python), 'sitecustomize.py'), `import sys\n${WITHOUT_BUNDLED_PIP}\n`);
     const error = await refusal(python);
@@ -167,8 +167,8 @@ describe('an interpreter', () => {
     expect(error.remedy).toContain('ensurepip');
   });
 
-  test('is not answered for by packages in the folder of the step', async () => {
-    const python = await environmentThat(WITHOUT_BUNDLED_PIP);
+  test('ignores packages in the working directory', async () => {
+    const python = await environmentRunning(WITHOUT_BUNDLED_PIP);
     const work = join(folder, 'work');
     await mkdir(join(work, 'packaging'), { recursive: true });
     await writeFile(join(work, 'packaging', '__init__.py'), '');
@@ -182,7 +182,7 @@ describe('an interpreter', () => {
     }
   });
 
-  test('that is not there is named', async () => {
+  test('that does not exist is named in the error', async () => {
     const error = await refusal('no-such-python');
     expect(error.reason).toBe('There is no Python interpreter "no-such-python".');
     expect((await refusal(join(folder, 'gone', 'python'))).reason).toContain(
@@ -190,7 +190,7 @@ describe('an interpreter', () => {
     );
   });
 
-  test('that cannot even be tried is refused', async () => {
+  test('that cannot be started is refused', async () => {
     const file = join(folder, 'file');
     await writeFile(file, '');
     expect((await refusal(join(file, 'python'))).reason).toContain('There is no Python interpreter');
@@ -207,14 +207,16 @@ describe('an interpreter', () => {
     expect((await refusal(folder)).reason).toMatch(/does not run|There is no/);
   });
 
-  test('that prints first, fails or talks nonsense is told apart', async () => {
-    const chatty = await environmentThat(`print("Loading modules")\n${WITHOUT_BUNDLED_PIP}`);
+  test('that prints something first, fails or prints nonsense is recognised', async () => {
+    const chatty = await environmentRunning(`print("Loading modules")\n${WITHOUT_BUNDLED_PIP}`);
     expect((await refusal(chatty)).reason).toContain('neither pip (20 or newer) nor packaging');
-    const broken = await environmentThat('os.write(2, b"x\\n::error::no\\033[31m encodings"); os._exit(1)');
+    const broken = await environmentRunning(
+      'os.write(2, b"x\\n::error::no\\033[31m encodings"); os._exit(1)',
+    );
     const error = await refusal(broken);
     expect(error.reason).toMatch(/does not run \(::error::no.*encodings\)\.$/);
     expect(error.message).not.toMatch(/\p{Cc}/u);
-    const odd = await environmentThat('os.write(1, b"{}"); os._exit(0)');
-    expect((await refusal(odd)).reason).toContain('does not respond as Python does');
+    const nonsense = await environmentRunning('os.write(1, b"{}"); os._exit(0)');
+    expect((await refusal(nonsense)).reason).toContain('does not respond as Python does');
   });
 });

@@ -1,4 +1,4 @@
-"""Prints what zipfile says that a wheel is made of: its files, their bytes, the ten that take most of it."""
+"""Prints the inventory of a wheel according to zipfile: number of files, total size, the ten largest."""
 
 import json
 import sys

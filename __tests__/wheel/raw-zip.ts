@@ -1,30 +1,30 @@
-/** Writes zip archives byte by byte (PKWARE APPNOTE), so that each field can be what no tool writes. */
+/** Writes zip archives byte by byte (PKWARE APPNOTE), so that any field can have an invalid value. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 
-/** An entry, and where it differs from what is right. */
+/** An entry and its invalid fields. */
 export interface RawEntry {
   readonly name: string;
-  /** As it stands in the archive: already compressed. */
+  /** Already compressed, if `method` is not 0. */
   readonly data: Buffer;
   readonly method?: number;
   readonly flags?: number;
-  /** Size and checksum of what `data` decompresses to. */
+  /** Size and checksum of the decompressed data. */
   readonly size?: number;
   readonly crc?: number;
-  /** Bytes of zeros behind `data` that belong to it, and cost no disk. */
+  /** Number of zero bytes appended to `data` as a hole in the sparse file, which takes no disk space. */
   readonly hole?: number;
-  /** An extra field of the local header. */
+  /** The extra field of the local header. */
   readonly localExtra?: Buffer;
-  /** What the local header says instead. */
+  /** Other values for the local header. */
   readonly local?: { readonly name?: string; readonly crc?: number; readonly compressedSize?: number };
-  /** What the directory says instead of where the local header is. */
+  /** A wrong offset of the local header in the directory. */
   readonly offset?: number;
 }
 
 const ZIP64 = 0xffffffff;
 
-/** Writes an archive whose sizes, offsets and count are in zip64 fields where `zip64` says so. */
+/** Writes an archive; with `zip64`, its sizes, offsets and entry count are in zip64 fields. */
 export async function writeZip(
   path: string,
   entries: readonly RawEntry[],
@@ -47,9 +47,9 @@ export async function writeZip(
 }
 
 function local(entry: RawEntry, zip64: boolean): Buffer {
-  const { compressedSize, size, crc } = figures(entry);
+  const { compressedSize, size, crc } = sizesOf(entry);
   const name = Buffer.from(entry.local?.name ?? entry.name);
-  const extra = entry.localExtra ?? (zip64 ? field(size, compressedSize) : Buffer.alloc(0));
+  const extra = entry.localExtra ?? (zip64 ? zip64Field(size, compressedSize) : Buffer.alloc(0));
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
   header.writeUInt16LE(entry.flags ?? 0, 6);
@@ -63,9 +63,9 @@ function local(entry: RawEntry, zip64: boolean): Buffer {
 }
 
 function central(entry: RawEntry, offset: number, zip64: boolean): Buffer {
-  const { compressedSize, size, crc } = figures(entry);
+  const { compressedSize, size, crc } = sizesOf(entry);
   const name = Buffer.from(entry.name);
-  const extra = zip64 ? field(size, compressedSize, offset) : Buffer.alloc(0);
+  const extra = zip64 ? zip64Field(size, compressedSize, offset) : Buffer.alloc(0);
   const header = Buffer.alloc(46);
   header.writeUInt32LE(0x02014b50, 0);
   header.writeUInt16LE(zip64 ? 45 : 20, 6);
@@ -80,12 +80,12 @@ function central(entry: RawEntry, offset: number, zip64: boolean): Buffer {
   return Buffer.concat([header, name, extra]);
 }
 
-function figures({ data, hole = 0, method = 0, size, crc }: RawEntry) {
+function sizesOf({ data, hole = 0, method = 0, size, crc }: RawEntry) {
   const compressedSize = data.length + hole;
   return { compressedSize, size: size ?? compressedSize, crc: crc ?? (method === 0 ? crc32(data) : 0) };
 }
 
-function field(...values: readonly number[]): Buffer {
+function zip64Field(...values: readonly number[]): Buffer {
   const extra = Buffer.alloc(4 + values.length * 8);
   extra.writeUInt16LE(1, 0);
   extra.writeUInt16LE(values.length * 8, 2);

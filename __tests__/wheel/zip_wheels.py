@@ -1,4 +1,7 @@
-"""Has Python's zipfile write one wheel in each of its compressions, and one of many entries: a folder in, paths out."""
+"""Writes wheels with Python's zipfile: one for each compression method, one to a pipe, one with many entries.
+
+Reads the path of a folder as JSON from stdin, and prints the paths of the wheels by kind.
+"""
 
 import json
 import pathlib
@@ -6,7 +9,7 @@ import sys
 import zipfile
 
 NAME = "foo-1.0-py3-none-any.whl"
-# Long enough for a decoder to see blocks and distances, and no text that one compression would store.
+# Long enough for several blocks and back-references, and compressible, so that no method just stores it.
 METADATA = "Metadata-Version: 2.1\nName: foo\nVersion: 1.0\n\n" + "".join(
     f"{number} {number * number % 9973} \u540d\U0001d7d9\n" for number in range(40_000)
 )
@@ -27,7 +30,7 @@ if hasattr(zipfile, "ZIP_ZSTANDARD"):
 
 
 class Pipe:
-    """Something that cannot seek, for which zipfile writes sizes behind the data."""
+    """A file that cannot seek, for which zipfile writes the sizes after the data."""
 
     def __init__(self, file):
         self._file = file

@@ -47,8 +47,8 @@ export function showWarnings({ warnings }: Pick<LookUpResult, 'warnings'>): void
 
 async function readInterpreter(python: string) {
   // Loaded only if needed, because it slows the start down.
-  const { askInterpreter } = await import('../wheel/interpreter.ts');
-  const interpreter = await askInterpreter(python);
+  const { queryInterpreter } = await import('../wheel/interpreter.ts');
+  const interpreter = await queryInterpreter(python);
   info(`Selecting the wheel for ${interpreter.executable}, Python ${interpreter.version}.`);
   return interpreter;
 }

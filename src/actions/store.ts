@@ -19,7 +19,7 @@ import { placeInSlot } from '../slots/place.ts';
 import { publishIndex } from '../slots/publish.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { objectMetadata } from '../slots/trust.ts';
-import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
+import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
 import { parseWheelFilename } from '../wheel/filename.ts';
 import { type CheckedWheel, readWheel } from '../wheel/read-wheel.ts';
 import { checkBuildNotRequired, reusableWheel } from './reuse.ts';
@@ -144,7 +144,7 @@ async function readEarlierSize(
     const found = newestWheel(await listCommit(bucket, earlierPlace, limited), target);
     return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
   } catch (error) {
-    trace(`Could not compare the size with commit ${earlier.commit}: ${wordsOf(error)}`);
+    trace(`Could not compare the size with commit ${earlier.commit}: ${messageOf(error)}`);
     return undefined;
   }
 }
@@ -190,7 +190,7 @@ async function updateComment(bucket: Bucket, inputs: StoreInputs, signal: AbortS
         ? [error.title, error.message]
         : [
             'Bug in wheel-store-action',
-            `${wordsOf(error)} Please report this with the lines of the debug log.`,
+            `${messageOf(error)} Please report this with the lines of the debug log.`,
           ];
     stackOf(error).forEach(trace);
     warn(

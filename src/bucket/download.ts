@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { backoff } from '../backoff.ts';
 import { WheelStoreError } from '../errors.ts';
-import { wordsOf } from '../untrusted/foreign-text.ts';
+import { messageOf } from '../untrusted/foreign-text.ts';
 import type { Bucket } from './bucket.ts';
 import { send } from './client.ts';
 import { deadlinesOf } from './deadline.ts';
@@ -218,7 +218,7 @@ function interrupted(
   return new WheelStoreError(
     {
       title: 'Download interrupted',
-      reason: `The download of ${bucket.uri(key)} (${size} bytes) was interrupted ${tries} times (${wordsOf(error)}).`,
+      reason: `The download of ${bucket.uri(key)} (${size} bytes) was interrupted ${tries} times (${messageOf(error)}).`,
       remedy: 'Check the network between the runner and the store, then run the job again.',
     },
     { cause: error },

@@ -7,7 +7,7 @@ import type { CacheSettings } from '../runner/inputs.ts';
 import { info, warn } from '../runner/log.ts';
 import type { SavedWheel, WheelCache } from '../slots/download.ts';
 import { type HashedWheel, isHashed } from '../slots/stored.ts';
-import { wordsOf } from '../untrusted/foreign-text.ts';
+import { messageOf } from '../untrusted/foreign-text.ts';
 import { runCacheProcess } from './process.ts';
 import { CACHED_FILE, type CacheResult } from './result.ts';
 
@@ -99,7 +99,7 @@ async function withTemporaryFolder(
     await mkdir(folder, { recursive: true });
     return await work(folder);
   } catch (error) {
-    return { outcome: 'fault', reason: wordsOf(error) };
+    return { outcome: 'fault', reason: messageOf(error) };
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 }).catch(() => undefined);
   }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { trace } from '../runner/log.ts';
-import { hideSecrets, wordsOf } from '../untrusted/foreign-text.ts';
+import { hideSecrets, messageOf } from '../untrusted/foreign-text.ts';
 import {
   type CacheResult,
   interpretResult,
@@ -101,7 +101,7 @@ async function waitForResult(child: ChildProcess): Promise<CacheResult | undefin
   try {
     await once(child, 'close');
   } catch (error) {
-    return { outcome: 'fault', reason: wordsOf(error) };
+    return { outcome: 'fault', reason: messageOf(error) };
   }
   return result;
 }

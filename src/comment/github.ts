@@ -9,7 +9,7 @@ import { WheelStoreError } from '../errors.ts';
 import { trace } from '../runner/log.ts';
 import { type Proxies, proxyTo } from '../runner/proxy.ts';
 import { readAtMost } from '../untrusted/bounded-read.ts';
-import { foreignText, wordsOf } from '../untrusted/foreign-text.ts';
+import { foreignText, messageOf } from '../untrusted/foreign-text.ts';
 
 /** How to reach the API. */
 export interface GitHubAccess {
@@ -102,7 +102,7 @@ export async function pauseAfter(error: unknown, tried: number, patience: Patien
   // Whoever was sent away at the same moment shall not come back at the same moment.
   const jittered = Math.min(Math.round(pause * (1 + Math.random() / 4)), patience.leftMs);
   patience.leftMs -= jittered;
-  trace(`GitHub: ${wordsOf(error)} Trying again in ${jittered} ms.`);
+  trace(`GitHub: ${messageOf(error)} Trying again in ${jittered} ms.`);
   await delay(jittered, undefined, { signal: patience.signal });
 }
 

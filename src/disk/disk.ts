@@ -1,33 +1,33 @@
-/** What the local disk answers, in words: errors, free room, folders that are made. */
+/** File system helpers: readable errors, free space, creating folders. */
 import { mkdir, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A socket's errors come with a system call as well. */
+/** Socket errors carry a `syscall` too, but are not errors of the file system. */
 const NETWORK_FAULTS = /^E(?:CONN|HOST|NET|PIPE|PROTO|ADDR|AI_|TIMEDOUT|NOTCONN)/;
 
 /**
- * What an error of the file system says, such as `ENAMETOOLONG: name too long`.
+ * A short form of a file system error, such as `ENAMETOOLONG: name too long`.
  *
- * @returns undefined when the error is not one of the file system
+ * @returns undefined if the error does not come from the file system
  */
 export function faultOf(error: unknown): string | undefined {
   const { code, errno, syscall, message } = (error ?? {}) as NodeJS.ErrnoException;
   if (typeof code !== 'string' || !/^E[A-Z0-9]+$/.test(code) || NETWORK_FAULTS.test(code)) return undefined;
   if (errno === undefined && syscall === undefined) return undefined;
-  // Node writes `CODE: what it means, syscall 'path'` (libuv's uv_strerror).
+  // The format of Node's messages is `CODE: meaning, syscall 'path'` (libuv's uv_strerror).
   const [, meaning] = /^E[A-Z0-9]+: ([^,]+)(?:,|$)/.exec(message ?? '') ?? [];
   return meaning === undefined ? code : `${code}: ${meaning}`;
 }
 
-/** Whether an error of the file system means that nothing is at a path. */
+/** Whether a file system error means that the path does not exist. */
 export function isAbsence(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code));
 }
 
 /**
- * How much room a file system's own figures leave.
+ * The free space according to `statfs`.
  *
- * @returns bytes; undefined when the figures say nothing: some FUSE mounts report no blocks at all
+ * @returns bytes; undefined if the figures are unusable: some FUSE mounts report no blocks at all
  */
 export function freeBytesOf({
   blocks,
@@ -43,11 +43,12 @@ export function freeBytesOf({
 }
 
 /**
- * Whether a file system has too little room.
+ * Checks whether a file system has too little free space.
  *
- * @param folder - anywhere on it
- * @param bytes - that are to be written there
- * @returns the bytes that are free, if those are fewer; undefined also when the file system does not say
+ * @param folder - any folder on that file system
+ * @param bytes - how many are about to be written
+ * @returns the free bytes if there are fewer than that; undefined if there is enough space, or if the file system does
+ *   not report it
  */
 export async function tooFewFreeBytes(folder: string, bytes: number): Promise<number | undefined> {
   const free = await statfs(folder).then(freeBytesOf, () => undefined);
@@ -55,11 +56,11 @@ export async function tooFewFreeBytes(folder: string, bytes: number): Promise<nu
 }
 
 /**
- * Makes a folder and those above it that are missing. Node's own recursive mkdir does not end in /proc, where a folder
- * that can be seen refuses every new name with ENOENT.
+ * Creates a folder and its missing parents. Node's recursive mkdir never returns in /proc, where mkdir in an existing
+ * folder fails with ENOENT.
  *
  * @param folder - absolute
- * @throws the error of the file system, also when a dangling link or a file is there
+ * @throws the error of the file system, also if the path is a dangling link or a file
  */
 export async function makeFolders(folder: string): Promise<void> {
   const missing: string[] = [];
@@ -69,7 +70,7 @@ export async function makeFolders(folder: string): Promise<void> {
   }
   for (const path of missing) {
     await mkdir(path).catch(async (error: unknown) => {
-      // Another process may have made it since.
+      // Another process may have created it in the meantime.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !(await isFolder(path))) throw error;
     });
   }

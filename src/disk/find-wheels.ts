@@ -1,4 +1,4 @@
-/** Finds the one wheel that a build left, as the input `path` says. */
+/** Finds the wheel that a build wrote, using the input `path`. */
 import { opendir, stat } from 'node:fs/promises';
 import nodePath, { basename, dirname, join, resolve, sep } from 'node:path';
 import { WheelStoreError } from '../errors.ts';
@@ -16,51 +16,52 @@ import {
   unexpandedIn,
 } from './path-lines.ts';
 
-/** Files that one error names. */
+/** How many files one error message lists. */
 const MAX_LISTED = 10;
 
-/** What was looked for, where, and what was found. */
+/** The result of a search: what was searched, and what was found. */
 export interface Search {
-  /** Absolute paths of wheels, sorted, without those that are excluded. */
+  /** Absolute paths of the wheels, sorted, without the excluded ones. */
   readonly wheels: readonly string[];
-  /** One for each line of `path` that names something to look for. */
+  /** One for each line of `path`, except comments and exclusions. */
   readonly lines: readonly LineSearch[];
 }
 
-/** What one line of `path` led to. */
+/** The result of one line of `path`. */
 export interface LineSearch {
   /** The line, as written. */
   readonly line: string;
-  /** Absolute paths of wheels. */
+  /** Absolute paths of the wheels. */
   readonly wheels: readonly string[];
-  /** The folder that was looked into, absolute. */
+  /** The folder that was searched, absolute. */
   readonly folder: string;
-  /** Names of what else lies there, sorted. */
+  /** Names of everything else in that folder, sorted. */
   readonly others: readonly string[];
 }
 
-/** Where paths begin, and what ends a search. */
+/** The home folder, and the signal that cancels a search. */
 export interface SearchContext {
-  /** The home folder, absolute, for `~`; undefined when it is not known. */
+  /** The home folder, absolute, for `~`; undefined if unknown. */
   readonly home?: string | undefined;
   readonly signal?: AbortSignal;
 }
 
-/** A tree of node_modules has some 100,000 entries. */
+/** A large node_modules folder has about 100,000 entries. */
 const MAX_ENTRIES = 500_000;
 const MAX_SEARCH_MS = 60_000;
-/** Names of what lies beside, for an error. */
+/** How many names of other files are kept for the error message. */
 const MAX_OTHERS = 1_000;
 
 /**
- * Looks for wheels at `path`, whose lines are read as the Actions toolkit reads them (`@actions/glob`, "Patterns"):
- * each is a file, a folder (its own files, not those of folders in it) or a glob, and a glob that matches folders means
- * the wheels in those; `!` excludes what earlier lines found, and all that lies below an excluded folder. What exists
- * wins over reading it as a glob. Folders, dotfiles and dangling links are not wheels.
+ * Searches `path` for wheels. Its lines have the syntax of the Actions toolkit (`@actions/glob`, "Patterns"). Each line
+ * is a file, a folder (only the files directly in it) or a glob. If a glob matches a folder, the wheels in that folder
+ * count. `!` excludes wheels that earlier lines found, and everything below an excluded folder. A line that is the name
+ * of an existing file or folder is not read as a glob. Folders, dotfiles and dangling links are not wheels.
  *
  * @param path - as given by the user, absolute or relative to `workspace`
- * @throws WheelStoreError when a line cannot be read as one of these, holds a variable and finds nothing, leads to more
- *   than 500,000 entries or takes more than a minute; the signal's reason when it aborts
+ * @throws WheelStoreError if a line is invalid, or contains a variable and matches nothing, or if the search covers
+ *   more than 500,000 entries or takes more than a minute
+ * @throws the signal's reason if it aborts
  */
 export async function findWheels(
   path: string,
@@ -70,14 +71,14 @@ export async function findWheels(
   const spend = budgetOf(path, signal);
   const lines: LineSearch[] = [];
   let wheels: string[] = [];
-  for (const line of readPathLines(await asName(path, workspace))) {
+  for (const line of readPathLines(await literalIfExists(path, workspace))) {
     try {
       const meaning = await meaningOf(line, workspace, home);
       if (line.isExcluded) {
         wheels = wheels.filter((wheel) => !meaning.globs.some((glob) => covers(glob, wheel)));
         continue;
       }
-      const found = await lookAt(line.written, meaning, workspace, spend);
+      const found = await searchLine(line.written, meaning, workspace, spend);
       if (found.wheels.length === 0) refuseVariables(line.text);
       lines.push(found);
       wheels.push(...found.wheels);
@@ -88,19 +89,19 @@ export async function findWheels(
   return { wheels: [...new Set(wheels)].sort(), lines };
 }
 
-/** A whole `path` that names something is that, even if it begins as an exclusion or a comment does. */
-async function asName(path: string, workspace: string): Promise<string> {
+/** A file or folder whose name begins with `!` or `#` is neither an exclusion nor a comment. */
+async function literalIfExists(path: string, workspace: string): Promise<string> {
   if (!/^[!#][^\r\n]*$/.test(path)) return path;
-  const isThere = await stat(resolve(workspace, path)).then(
+  const exists = await stat(resolve(workspace, path)).then(
     () => true,
     () => false,
   );
-  return isThere ? `./${path}` : path;
+  return exists ? `./${path}` : path;
 }
 
-/** What one line of `path` means: a file or folder that is there, or patterns. */
+/** What one line of `path` refers to: an existing file or folder, or globs. */
 interface Meaning {
-  /** As written, with the home folder. */
+  /** As written, with `~` expanded. */
   readonly path: string;
   readonly existing: 'file' | 'folder' | undefined;
   readonly globs: readonly Glob[];
@@ -113,13 +114,13 @@ async function meaningOf(
 ): Promise<Meaning> {
   const path = expandHome(text, home);
   const absolute = resolve(workspace, path);
-  const there = await stat(absolute).catch((error: unknown) => {
-    // A pattern may be longer than any name, and have characters that no name has.
+  const stats = await stat(absolute).catch((error: unknown) => {
+    // A glob may be longer than any filename, and contain characters that are invalid in one.
     if (!isAbsence(error) && !isGlob(path)) throw error;
   });
-  if (there !== undefined) {
+  if (stats !== undefined) {
     const globs = [{ root: absolute, segments: [], ignoresCase: sep === '\\' }];
-    const kind = there.isDirectory() ? 'folder' : 'file';
+    const kind = stats.isDirectory() ? 'folder' : 'file';
     return { path, existing: kind, globs };
   }
   if (namesOtherHome(path)) throw otherHome(path);
@@ -127,7 +128,7 @@ async function meaningOf(
   return { path, existing: undefined, globs: readGlobs(path, workspace) };
 }
 
-async function lookAt(
+async function searchLine(
   line: string,
   { path, existing, globs }: Meaning,
   workspace: string,
@@ -146,17 +147,17 @@ async function lookAt(
   for (const glob of globs) {
     for await (const match of search(glob, spend)) {
       if (!match.isFolder) files.push(match.path);
-      // An unpacked wheel may have the name of one.
+      // An unpacked wheel may be a folder named *.whl.
       else if (!looksLikeWheel(match.path)) files.push(...(await filesIn(match.path, spend)));
     }
   }
   const found = await sortOut(files);
   if (files.length > 0) return { line, folder, ...found };
-  const beside = (await sortOut(await filesIn(folder, spend).catch(() => []))).others;
-  return { line, folder, wheels: [], others: beside };
+  const { others } = await sortOut(await filesIn(folder, spend).catch(() => []));
+  return { line, folder, wheels: [], others };
 }
 
-/** Counts what is read, and ends a search that leads too far. */
+/** Returns a function to call for each entry that is read; it throws once the search is too large. */
 function budgetOf(path: string, signal: AbortSignal | undefined): () => void {
   const end = Date.now() + MAX_SEARCH_MS;
   let entries = 0;
@@ -172,17 +173,17 @@ function budgetOf(path: string, signal: AbortSignal | undefined): () => void {
   };
 }
 
-/** A variable that nothing expands is the name of nothing: what it should lead to is not known to be missing. */
+/** Without the value of the variable, it is unknown whether the wheel is missing. */
 function refuseVariables(text: string): void {
   const unexpanded = unexpandedIn(text);
   if (unexpanded !== undefined) throw notExpanded(text, unexpanded);
 }
 
 /**
- * The folder that a glob starts from: everything before its first wildcard.
+ * The folder that a glob starts in: everything before the first wildcard.
  *
- * @param workspace - absolute; no pattern itself, whatever characters its name has
- * @param system - the path rules of the runner's system
+ * @param workspace - absolute; taken literally, even if its name contains wildcards
+ * @param system - `path.posix` or `path.win32`; the runner's own by default
  */
 export function folderOfGlob(
   pattern: string,
@@ -195,10 +196,10 @@ export function folderOfGlob(
 }
 
 /**
- * The one wheel of a search.
+ * The only wheel that a search found.
  *
- * @returns undefined when there is none
- * @throws WheelStoreError when there are several: which of them is meant cannot be guessed
+ * @returns undefined if it found none
+ * @throws WheelStoreError if it found several: there is no way to tell which one is meant
  */
 export function onlyWheel({ wheels }: Search): string | undefined {
   if (wheels.length <= 1) return wheels[0];
@@ -214,34 +215,34 @@ export function onlyWheel({ wheels }: Search): string | undefined {
 }
 
 /**
- * What a search that found no wheel found instead, line by line, as the end of a sentence.
+ * Describes a search that found no wheel, line by line, for the end of a sentence.
  *
  * @param path - the input, as given by the user
- * @param nearby - wheels that were seen elsewhere (see nearby.ts)
+ * @param nearby - wheels found elsewhere (see nearby.ts)
  */
 export function describeSearch(
   path: string,
   { lines }: Search,
   nearby: readonly { readonly path: string }[] = [],
 ): string {
-  const looked = lines.map(({ line, folder, others }) => {
-    const there =
+  const searched = lines.map(({ line, folder, others }) => {
+    const contents =
       others.length === 0
         ? 'found nothing'
         : `found only ${firstOf(
             others.map((name) => JSON.stringify(name).slice(1, -1)),
             MAX_LISTED,
           )}`;
-    return `'${lines.length === 1 && !/[\r\n]/.test(path) ? path : line}' (searched ${folder}: ${there})`;
+    return `'${lines.length === 1 && !/[\r\n]/.test(path) ? path : line}' (searched ${folder}: ${contents})`;
   });
   const elsewhere = firstOf(
     nearby.map((wheel) => oneLine(wheel.path)),
     MAX_LISTED,
   );
-  return `no wheel at ${looked.join(', nor at ')}${nearby.length === 0 ? '' : `; elsewhere, found ${elsewhere}`}`;
+  return `no wheel at ${searched.join(', nor at ')}${nearby.length === 0 ? '' : `; elsewhere, found ${elsewhere}`}`;
 }
 
-/** A folder's own entries, absolute. */
+/** The entries directly in a folder, absolute. */
 async function filesIn(folder: string, spend: () => void): Promise<string[]> {
   const files: string[] = [];
   for await (const { name } of await opendir(folder, { bufferSize: 256 })) {
@@ -251,12 +252,12 @@ async function filesIn(folder: string, spend: () => void): Promise<string[]> {
   return files;
 }
 
-/** Wheels and others, by their names and kinds. */
+/** Separates wheels from other files. */
 async function sortOut(paths: readonly string[]): Promise<Pick<LineSearch, 'wheels' | 'others'>> {
   const wheels: string[] = [];
   for (const path of new Set(paths)) if (looksLikeWheel(path) && (await isFile(path))) wheels.push(path);
-  const taken = new Set(wheels.map((wheel) => basename(wheel)));
-  const names = paths.map((path) => basename(path)).filter((name) => !taken.has(name));
+  const wheelNames = new Set(wheels.map((wheel) => basename(wheel)));
+  const names = paths.map((path) => basename(path)).filter((name) => !wheelNames.has(name));
   return { wheels, others: names.slice(0, MAX_OTHERS).sort() };
 }
 
@@ -265,8 +266,8 @@ async function isFile(path: string): Promise<boolean> {
 }
 
 /**
- * Whether a file of this name is taken for a wheel: it is not hidden, and ends in `.whl`. Another case of the suffix
- * counts here, so that the check of the filename can say what is wrong with it.
+ * Whether a file with this name counts as a wheel: it is not hidden and ends in `.whl`. The case of the suffix does not
+ * matter here, so that the later check of the filename can report it.
  */
 export function looksLikeWheel(path: string): boolean {
   return /\.whl$/i.test(path) && !basename(path).startsWith('.');

@@ -1,17 +1,17 @@
-/** Globs: the patterns of the Actions toolkit, and `{a,b}`; matched by name, and searched for within bounds. */
+/** Globs: the patterns of the Actions toolkit, plus `{a,b}`. Matching and searching take bounded time. */
 import type { Dirent } from 'node:fs';
 import { opendir, realpath, stat } from 'node:fs/promises';
 import nodePath, { join } from 'node:path';
 import { WheelStoreError } from '../errors.ts';
 
-/** The path rules of a system. */
+/** `path.posix` or `path.win32`. */
 export type System = Pick<typeof nodePath, 'dirname' | 'join' | 'normalize' | 'resolve' | 'sep'>;
 
-/** A pattern, read. */
+/** A parsed pattern. */
 export interface Glob {
-  /** The folder that the search begins in, absolute; without a wildcard, what is meant itself. */
+  /** The folder where the search begins, absolute; without a wildcard, the path itself. */
   readonly root: string;
-  /** What must follow below it, one for each level. */
+  /** One for each path level below `root`. */
   readonly segments: readonly Segment[];
   readonly ignoresCase: boolean;
 }
@@ -23,7 +23,7 @@ interface CharacterSet {
   readonly ranges: readonly (readonly [first: string, last: string])[];
 }
 
-/** What a search found. */
+/** A file or folder that matches a glob. */
 export interface Match {
   /** Absolute. */
   readonly path: string;
@@ -32,19 +32,19 @@ export interface Match {
 
 const MAX_ALTERNATIVES = 1_000;
 
-/** Whether a text is more than the name of one path. */
+/** Whether a text is a pattern and not just the name of one path. */
 export function isGlob(text: string): boolean {
   return /[*?[]/.test(text) || expandBraces(text).length > 1;
 }
 
 /**
- * Reads a pattern: `*`, `?`, `[a-z]`, `[!a]` within a name, `**` for any number of folders, `{a,b}` and `{1..3}` for
- * alternatives. `[*]` is a plain `*`. A wildcard does not match the dot that a hidden name begins with.
+ * Parses a pattern: `*`, `?`, `[a-z]` and `[!a]` within a name, `**` for any number of folders, `{a,b}` and `{1..3}`
+ * for alternatives. `[*]` is a literal `*`. A wildcard does not match the leading dot of a hidden name.
  *
- * @param workspace - absolute; its name is taken as it is
- * @param system - the path rules of the runner's system
+ * @param workspace - absolute; taken literally
+ * @param system - `path.posix` or `path.win32`; the runner's own by default
  * @returns one glob for each alternative
- * @throws WheelStoreError when there are more than 1,000 of them
+ * @throws WheelStoreError if there are more than 1,000 alternatives
  */
 export function readGlobs(pattern: string, workspace: string, system: System = nodePath): Glob[] {
   const alternatives = expandBraces(pattern);
@@ -74,7 +74,7 @@ function readGlob(pattern: string, workspace: string, system: System): Glob {
   };
 }
 
-/** As Bash does: `{a,b}`, nested or not, and `{1..3}`; other braces are part of a name. */
+/** Expands braces as Bash does: `{a,b}`, which may be nested, and `{1..3}`; other braces are part of a name. */
 function expandBraces(text: string): string[] {
   let done: string[] = [''];
   let rest = text;
@@ -100,7 +100,7 @@ function firstBraces(text: string): { before: string; choices: string[]; after: 
       else if (character === ',' && depth === 1) commas.push(index);
       if (depth > 0) continue;
       const inner = text.slice(open + 1, index);
-      const choices = commas.length > 0 ? cut(text, [open, ...commas, index]) : numbersOf(inner);
+      const choices = commas.length > 0 ? splitAt(text, [open, ...commas, index]) : expandRange(inner);
       if (choices !== undefined)
         return { before: text.slice(0, open), choices, after: text.slice(index + 1) };
       break;
@@ -109,11 +109,11 @@ function firstBraces(text: string): { before: string; choices: string[]; after: 
   return undefined;
 }
 
-function cut(text: string, marks: readonly number[]): string[] {
+function splitAt(text: string, marks: readonly number[]): string[] {
   return marks.slice(1).map((mark, index) => text.slice(marks[index]! + 1, mark));
 }
 
-function numbersOf(range: string): string[] | undefined {
+function expandRange(range: string): string[] | undefined {
   const [, first, last] = /^([0-9]{1,6})\.\.([0-9]{1,6})$/.exec(range) ?? [];
   if (first === undefined || last === undefined) return undefined;
   const [from, to] = [Number(first), Number(last)];
@@ -137,7 +137,7 @@ function readSegment(name: string): Segment {
   return tokens;
 }
 
-/** A `]` that comes first is a member; without a closing one, `[` is part of the name. */
+/** A `]` right after the `[` is a member of the set; a `[` without a closing `]` is part of the name. */
 function readSet(name: string, open: number): { token: CharacterSet; end: number } | undefined {
   const isNegated = name[open + 1] === '!' || name[open + 1] === '^';
   const first = open + (isNegated ? 2 : 1);
@@ -152,7 +152,7 @@ function readSet(name: string, open: number): { token: CharacterSet; end: number
   return { token: { isNegated, ranges }, end };
 }
 
-/** Goes back to the last `*` alone, so that no pattern takes more than its length times that of the name. */
+/** Backtracks to the last `*` only, so that a match takes at most pattern length times name length steps. */
 function matchesName(tokens: readonly Token[], name: string): boolean {
   let token = 0;
   let at = 0;
@@ -179,15 +179,15 @@ function matchesCharacter(token: Exclude<Token, '*'>, character: string): boolea
   return token.isNegated !== token.ranges.some(([first, last]) => first <= character && character <= last);
 }
 
-/** How much of a glob's segments a path has matched: the places of the segments that may come next. */
+/** The indices of the segments that the next name may match: the states of a nondeterministic automaton. */
 type States = ReadonlySet<number>;
 
-function begin({ segments }: Glob): States {
-  return withoutFolders(segments, [0]);
+function startStates({ segments }: Glob): States {
+  return withEmptyMatches(segments, [0]);
 }
 
-/** Also every state that is reached when a `**` matches no folder at all. */
-function withoutFolders(segments: readonly Segment[], states: Iterable<number>): States {
+/** Adds the states that are reached if a `**` matches no folder. */
+function withEmptyMatches(segments: readonly Segment[], states: Iterable<number>): States {
   const all = new Set(states);
   for (const state of all) if (segments[state] === '**') all.add(state + 1);
   return all;
@@ -198,20 +198,20 @@ function advance({ segments, ignoresCase }: Glob, states: States, name: string, 
   for (const state of states) {
     const segment = segments[state];
     if (segment === undefined) continue;
-    if (name.startsWith('.') && !hidden && !namesDot(segment)) continue;
+    if (name.startsWith('.') && !hidden && !startsWithDot(segment)) continue;
     if (segment === '**') next.push(state);
     else if (matchesName(segment, ignoresCase ? name.toLowerCase() : name)) next.push(state + 1);
   }
-  return withoutFolders(segments, next);
+  return withEmptyMatches(segments, next);
 }
 
-function namesDot(segment: Segment): boolean {
+function startsWithDot(segment: Segment): boolean {
   const first = segment === '**' ? undefined : segment[0];
   return typeof first === 'object' && 'character' in first && first.character === '.';
 }
 
 /**
- * Whether a glob matches a path, or a folder that the path is in; for what is excluded, so hidden names match too.
+ * Whether a glob matches a path, or a folder above it. Used for exclusions, so wildcards match hidden names too.
  *
  * @param path - absolute
  */
@@ -224,7 +224,7 @@ export function covers(glob: Glob, path: string, system: System = nodePath): boo
     .slice(inside.length)
     .split(system.sep)
     .filter((name) => name !== '');
-  let states = begin(glob);
+  let states = startStates(glob);
   for (const name of names) {
     if (states.has(glob.segments.length)) return true;
     states = advance(glob, states, name, true);
@@ -233,17 +233,17 @@ export function covers(glob: Glob, path: string, system: System = nodePath): boo
 }
 
 /**
- * Searches for what a glob matches. Links to folders are followed, each folder once. What cannot be read below the
- * first folder is passed over.
+ * Finds the files and folders that a glob matches. Links to folders are followed, but no folder is searched twice.
+ * Unreadable folders below the root are skipped.
  *
- * @param spend - called for each entry that is read; throws when the search has to end
- * @throws whatever `spend` throws, and the error of the file system when the first folder is there and cannot be read
+ * @param spend - called for each entry that is read; throws to end the search
+ * @throws whatever `spend` throws, and the error of the file system if the root exists but cannot be read
  */
 export async function* search(glob: Glob, spend: () => void): AsyncGenerator<Match> {
   const last = glob.segments.length;
-  const found = await stat(glob.root).catch(absent);
+  const found = await stat(glob.root).catch(undefinedIfAbsent);
   if (found === undefined) return;
-  const start = begin(glob);
+  const start = startStates(glob);
   if (start.has(last)) yield { path: glob.root, isFolder: found.isDirectory() };
   if (!found.isDirectory() || last === 0) return;
   const seen = new Set<string>();
@@ -260,10 +260,10 @@ export async function* search(glob: Glob, spend: () => void): AsyncGenerator<Mat
       const isFolder = await leadsToFolder(entry, child);
       if (next.has(last)) yield { path: child, isFolder };
       if (!isFolder || (next.size === 1 && next.has(last))) continue;
-      const there = entry.isSymbolicLink()
+      const childReal = entry.isSymbolicLink()
         ? await realpath(child).catch(() => child)
         : join(real, entry.name);
-      stack.push({ path: child, real: there, states: next });
+      stack.push({ path: child, real: childReal, states: next });
     }
   }
 }
@@ -295,7 +295,7 @@ async function next(open: { read(): Promise<Dirent | null> }, isFirst: boolean):
   });
 }
 
-/** Passes on what does not mean that nothing is there. */
-function absent(error: unknown): undefined {
+/** Rethrows every error except those for a path that does not exist. */
+function undefinedIfAbsent(error: unknown): undefined {
   if (!['ENOENT', 'ENOTDIR'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
 }

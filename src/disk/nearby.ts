@@ -1,24 +1,24 @@
-/** Looks for wheels that a build left somewhere else than at `path`. */
+/** Looks for wheels that a build wrote somewhere other than `path`. */
 import { opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { looksLikeWheel } from './find-wheels.ts';
 
-/** A wheel that was seen, not opened. */
+/** A wheel that was found but not opened. */
 export interface NearbyWheel {
   /** Absolute. */
   readonly path: string;
-  /** When the file was last written, milliseconds since 1970. */
+  /** When the file was last written (mtime), milliseconds since 1970. */
   readonly modified: number;
-  /** When the file was put there or last changed in any way, milliseconds since 1970. */
-  readonly placed: number;
+  /** When the file was created or last changed in any way (ctime), milliseconds since 1970. */
+  readonly changed: number;
 }
 
-/** Where build tools leave wheels: pip, uv and build; cibuildwheel; maturin; setuptools and CMake. */
+/** Where build tools write wheels: pip, uv and build; cibuildwheel; maturin; setuptools and CMake. */
 const USUAL_FOLDERS = ['dist', 'wheelhouse', 'target/wheels', 'build'];
-/** Other people's files, in numbers. Virtual environments are told by their pyvenv.cfg, whatever their name. */
+/** Large folders of third-party files. Virtual environments with other names are recognised by their pyvenv.cfg. */
 const SKIPPED_FOLDERS = new Set(['node_modules', 'site-packages', '__pycache__', 'venv']);
 const MAX_ENTRIES = 20_000;
-/** So that one folder of data does not use up what all have together. */
+/** Keeps one large data folder from using up MAX_ENTRIES. */
 const MAX_ENTRIES_PER_FOLDER = 5_000;
 const MAX_DEPTH = 6;
 const MAX_CANDIDATES = 1_000;
@@ -26,19 +26,19 @@ const MAX_WHEELS = 10;
 
 interface Folder {
   readonly path: string;
-  /** Folders below the one that the search began with. */
+  /** Levels below the folder where the search began. */
   readonly depth: number;
 }
 
 /**
- * Looks for wheels in the workspace, the usual output folders first, and in `~/wheels`. The search is bounded:
- * 20,000 entries, six folders deep, 5,000 entries of one folder. Links to folders, hidden folders, node_modules
- * and virtual environments are left out, and what cannot be read is passed over.
+ * Looks for wheels in the workspace, starting with the usual output folders, and in `~/wheels`. The search is limited
+ * to 20,000 entries, 5,000 entries per folder and six levels. Links to folders, hidden folders, node_modules, virtual
+ * environments and unreadable folders are skipped.
  *
  * @param workspace - absolute
- * @param home - the home folder, absolute; undefined: do not look there
- * @returns at most ten, those that were put there last, sorted by path
- * @throws the signal's reason when it aborts, and nothing else
+ * @param home - the home folder, absolute; if undefined, `~/wheels` is not searched
+ * @returns the ten most recently changed at most, sorted by path
+ * @throws the signal's reason if it aborts, and nothing else
  */
 export async function wheelsNearby(
   workspace: string,
@@ -51,10 +51,10 @@ export async function wheelsNearby(
   const seen = new Set(queue.map(({ path }) => path));
   const candidates: string[] = [];
   let entries = 0;
-  // Breadth first: what lies near the top is found before the bound is reached.
+  // Breadth first, so that wheels near the top are found before the limit is reached.
   for (let folder = queue.shift(); folder !== undefined; folder = queue.shift()) {
     if (entries >= MAX_ENTRIES || candidates.length >= MAX_CANDIDATES) break;
-    const found = await look(folder.path, MAX_ENTRIES - entries, signal);
+    const found = await readFolder(folder.path, MAX_ENTRIES - entries, signal);
     entries += found.entries;
     candidates.push(...found.wheels);
     for (const path of found.folders) {
@@ -66,13 +66,13 @@ export async function wheelsNearby(
   return latest(candidates, signal);
 }
 
-/** What one folder holds, as far as it may be read. */
-async function look(
+/** Reads one folder, up to the limits. */
+async function readFolder(
   folder: string,
-  room: number,
+  maxEntries: number,
   signal: AbortSignal,
 ): Promise<{ entries: number; wheels: string[]; folders: string[] }> {
-  const most = Math.min(room, MAX_ENTRIES_PER_FOLDER);
+  const limit = Math.min(maxEntries, MAX_ENTRIES_PER_FOLDER);
   const found = { entries: 0, wheels: [] as string[], folders: [] as string[] };
   signal.throwIfAborted();
   try {
@@ -83,10 +83,10 @@ async function look(
       const path = join(folder, entry.name);
       if (entry.isDirectory() && isSearched(entry.name)) found.folders.push(path);
       else if (!entry.isDirectory() && looksLikeWheel(path)) found.wheels.push(path);
-      if (found.entries >= most) break;
+      if (found.entries >= limit) break;
     }
   } catch {
-    // A folder that cannot be read, or is gone by now, shows what was seen of it.
+    // If the folder cannot be read (any more), keep what was found so far.
     signal.throwIfAborted();
   }
   return found;
@@ -96,16 +96,16 @@ function isSearched(name: string): boolean {
   return !name.startsWith('.') && !SKIPPED_FOLDERS.has(name);
 }
 
-/** Dangling links and what is no file fall out here. */
+/** Also drops dangling links and folders named like a wheel. */
 async function latest(candidates: readonly string[], signal: AbortSignal): Promise<NearbyWheel[]> {
   const wheels: NearbyWheel[] = [];
   for (const path of new Set(candidates)) {
     signal.throwIfAborted();
-    const there = await stat(path).catch(() => undefined);
-    if (there?.isFile()) wheels.push({ path, modified: there.mtimeMs, placed: there.ctimeMs });
+    const stats = await stat(path).catch(() => undefined);
+    if (stats?.isFile()) wheels.push({ path, modified: stats.mtimeMs, changed: stats.ctimeMs });
   }
   return wheels
-    .sort((a, b) => b.placed - a.placed)
+    .sort((a, b) => b.changed - a.changed)
     .slice(0, MAX_WHEELS)
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }

@@ -1,4 +1,4 @@
-/** Opens a wheel on the disk and reads it once, so that what was checked is what is sent. */
+/** Opens a wheel on disk and reads it once, so that the bytes that are uploaded are those that were checked. */
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { WheelStoreError } from '../errors.ts';
 import { faultOf } from './disk.ts';
 
-/** A wheel file that is open for reading, with what was read of it. */
+/** A wheel file that is open for reading, with its size, hash and times. */
 export interface OpenWheel {
   /** Absolute. */
   readonly path: string;
@@ -16,32 +16,34 @@ export interface OpenWheel {
   readonly size: number;
   /** Lower-case hex. */
   readonly sha256: string;
-  /** When the file was last written, milliseconds since 1970. */
+  /** When the file was last written (mtime), milliseconds since 1970. */
   readonly modified: number;
-  /** When the file was put there or last changed in any way, milliseconds since 1970; nobody can set it back. */
-  readonly placed: number;
   /**
-   * @throws WheelStoreError when the file is not any more what was hashed
+   * When the file was created or last changed in any way (ctime, which cannot be set back), milliseconds since 1970.
+   */
+  readonly changed: number;
+  /**
+   * @throws WheelStoreError if the file has changed since it was hashed
    */
   confirmUnchanged(): Promise<void>;
 }
 
 const READ_BYTES = 1024 * 1024;
 
-/** Is told the bytes of a file in their order; they may be overwritten once it is done. */
-export type Listener = (bytes: Buffer) => Promise<void>;
+/** Called with a file's bytes in order. The buffer is reused once the promise settles. */
+export type BytesHandler = (bytes: Buffer) => Promise<void>;
 
 /**
  * Opens a wheel and reads it once from end to end.
  *
- * @param examine - looks into the open file first, and names who listens to its bytes
- * @throws WheelStoreError when it cannot be read or changes meanwhile
- * @throws the signal's reason when it aborts
+ * @param examine - called with the open file first; returns a handler for its bytes
+ * @throws WheelStoreError if the file cannot be read, or changes in the meantime
+ * @throws the signal's reason if it aborts
  */
 export async function openWheel(
   path: string,
   signal?: AbortSignal,
-  examine?: (file: FileHandle) => Promise<Listener>,
+  examine?: (file: FileHandle) => Promise<BytesHandler>,
 ): Promise<OpenWheel> {
   const file = await open(path, 'r').catch((error: unknown) => {
     throw unreadable(path, error);
@@ -52,18 +54,18 @@ export async function openWheel(
       const now = await file.stat({ bigint: true }).catch((error: unknown) => {
         throw explainRead(error, path);
       });
-      if (!isSame(before, now)) throw changed(path);
+      if (!isSame(before, now)) throw fileChanged(path);
     };
     const read = async () => hashFile(file, await examine?.(file), signal);
     const { sha256, size } = await read().catch(async (error: unknown) => {
-      // What is still being written looks damaged.
+      // A file that is still being written looks damaged.
       signal?.throwIfAborted();
       await confirmUnchanged();
       throw error;
     });
     await confirmUnchanged();
-    const [modified, placed] = [Number(before.mtimeMs), Number(before.ctimeMs)];
-    return { path, filename: basename(path), file, size, sha256, modified, placed, confirmUnchanged };
+    const [modified, changed] = [Number(before.mtimeMs), Number(before.ctimeMs)];
+    return { path, filename: basename(path), file, size, sha256, modified, changed, confirmUnchanged };
   } catch (error) {
     await file.close();
     throw explainRead(error, path);
@@ -73,12 +75,12 @@ export async function openWheel(
 /**
  * Hashes an open file from its beginning.
  *
- * @param listen - is told the same bytes, at the same time
+ * @param onBytes - called with each chunk while it is hashed
  * @returns lower-case hex SHA-256, and the size in bytes
  */
 export async function hashFile(
   file: FileHandle,
-  listen?: Listener,
+  onBytes?: BytesHandler,
   signal?: AbortSignal,
 ): Promise<{ sha256: string; size: number }> {
   const hash = createHash('sha256');
@@ -89,9 +91,9 @@ export async function hashFile(
     const { bytesRead } = await file.read(buffer, 0, buffer.length, size);
     if (bytesRead === 0) return { sha256: hash.digest('hex'), size };
     const bytes = buffer.subarray(0, bytesRead);
-    const heard = listen?.(bytes);
+    const handled = onBytes?.(bytes);
     hash.update(bytes);
-    await heard;
+    await handled;
     size += bytesRead;
   }
 }
@@ -100,7 +102,7 @@ function isSame(a: BigIntStats, b: BigIntStats): boolean {
   return a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino;
 }
 
-function changed(path: string): WheelStoreError {
+function fileChanged(path: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Wheel changed',
     reason: `${path} was written to while it was being read, so nothing was stored.`,
@@ -108,12 +110,12 @@ function changed(path: string): WheelStoreError {
   });
 }
 
-/** Passes on what is not a fault of the disk. */
+/** Leaves errors that do not come from the file system as they are. */
 function explainRead(error: unknown, path: string): unknown {
   return faultOf(error) === undefined ? error : unreadable(path, error);
 }
 
-/** Why a file or folder at `path` cannot be read, for the error of the step. */
+/** The error for a file or folder that cannot be read. */
 export function unreadable(what: string, error: unknown): WheelStoreError {
   return new WheelStoreError(
     {

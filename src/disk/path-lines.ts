@@ -1,14 +1,14 @@
-/** The lines of the input `path`, as written: what is excluded, the home folder, variables that are not expanded. */
+/** Parses the lines of the input `path`: exclusions, the home folder, variables that are not expanded. */
 import nodePath from 'node:path';
 import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 import type { System } from './glob.ts';
 
-/** One line that names something. */
+/** One line that is neither blank nor a comment. */
 export interface PathLine {
   /** As written. */
   readonly written: string;
-  /** Without the `!` before it. */
+  /** Without a leading `!`. */
   readonly text: string;
   readonly isExcluded: boolean;
 }
@@ -18,10 +18,10 @@ const MAX_LINES = 100;
 const MAX_CHARACTERS = 4_096;
 
 /**
- * Reads the lines of `path` as the Actions toolkit does (`@actions/glob`, "Patterns"): blank lines and those that
- * begin with `#` say nothing, `!` excludes, a second `!` includes again.
+ * Parses the lines of `path` as the Actions toolkit does (`@actions/glob`, "Patterns"): blank lines and lines that
+ * begin with `#` are ignored, `!` excludes, a second `!` includes again.
  *
- * @throws WheelStoreError when there is nothing to look for, or too much
+ * @throws WheelStoreError if there is nothing to look for, or too many or too long lines
  */
 export function readPathLines(text: string): PathLine[] {
   const written = text
@@ -50,10 +50,10 @@ function readLine(written: string): PathLine {
 }
 
 /**
- * Puts the home folder in the place of a `~` that begins a path. `~user` is left as it is; see {@link namesOtherHome}.
+ * Replaces a leading `~` with the home folder. `~user` is left as it is; see {@link namesOtherHome}.
  *
- * @param home - absolute; undefined when it is not known
- * @throws WheelStoreError when the home folder is asked for and not known
+ * @param home - absolute; undefined if unknown
+ * @throws WheelStoreError if the path begins with `~` and the home folder is unknown
  */
 export function expandHome(path: string, home: string | undefined, system: System = nodePath): string {
   const isHome = path === '~' || path.startsWith('~/') || path.startsWith(`~${system.sep}`);
@@ -73,10 +73,10 @@ export function namesOtherHome(path: string): boolean {
 }
 
 /**
- * A variable or a command that only a shell would expand: `$NAME`, `${NAME}`, `$(command)`, `$env:NAME`, `%NAME%`, or an
- * expression of a workflow that was left over, as in `${{ … }}` within a quoted script.
+ * Finds a variable or command that only a shell would expand, such as `$NAME`, `${NAME}`, `$(command)`, `$env:NAME` or
+ * `%NAME%`, or a workflow expression `${{ … }}` that was not evaluated, as within a quoted script.
  *
- * @returns as it is written; undefined when there is none
+ * @returns the first one as written; undefined if there is none
  */
 export function unexpandedIn(path: string): string | undefined {
   const [found] =
@@ -86,8 +86,8 @@ export function unexpandedIn(path: string): string | undefined {
   return found;
 }
 
-/** What to write for a variable that is not expanded. */
-export function insteadOf(unexpanded: string): string {
+/** What to write instead of a variable that is not expanded. */
+export function replacementFor(unexpanded: string): string {
   const [name = ''] = /[A-Za-z_]\w*/.exec(unexpanded.replace(/^\$env:/i, '')) ?? [];
   if (/^(?:GITHUB_WORKSPACE|PWD)$/i.test(name)) {
     return `leave ${quote(unexpanded)} out, since paths begin in the workspace`;
@@ -98,11 +98,11 @@ export function insteadOf(unexpanded: string): string {
   return isVariable ? `write \${{ env.${name} }}` : 'write one such as ${{ runner.temp }}';
 }
 
-/** The error for a path with a variable that nothing expands. */
+/** The error for a path with a variable, which is not expanded. */
 export function notExpanded(path: string, unexpanded: string): WheelStoreError {
   return badPath(
     `(${quote(path)}) holds ${quote(unexpanded)}, and variables are not expanded in inputs`,
-    `Use an expression of the workflow: ${insteadOf(unexpanded)}.`,
+    `Use an expression of the workflow: ${replacementFor(unexpanded)}.`,
   );
 }
 
@@ -115,12 +115,12 @@ export function otherHome(path: string): WheelStoreError {
 }
 
 /**
- * Reads `path` as the one folder to put wheels into. It would be made, so what looks like a variable is refused
- * instead of becoming a folder of that name.
+ * Reads `path` as the single folder to fetch wheels into. Since that folder would be created, anything that looks like
+ * a variable is an error, not a folder name.
  *
- * @param home - absolute; undefined when it is not known
+ * @param home - absolute; undefined if unknown
  * @returns absolute, or relative to the workspace
- * @throws WheelStoreError
+ * @throws WheelStoreError if `path` has several lines, or contains a variable or another user's home folder
  */
 export function readFolder(text: string, home: string | undefined, system: System = nodePath): string {
   if (/[\r\n]/.test(text.trim())) {
@@ -137,6 +137,6 @@ export function readFolder(text: string, home: string | undefined, system: Syste
   return expandHome(path, home, system);
 }
 
-function badPath(is: string, remedy: string): WheelStoreError {
-  return new WheelStoreError({ title: 'Invalid input', reason: `The input 'path' ${is}.`, remedy });
+function badPath(problem: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({ title: 'Invalid input', reason: `The input 'path' ${problem}.`, remedy });
 }

@@ -6,7 +6,7 @@ import { info } from '../runner/log.ts';
 import { refuseStale } from './stale.ts';
 
 /** When a wheel was modified, and when it was put where it is, in milliseconds since 1970. */
-export type WheelTimes = Pick<OpenWheel, 'modified' | 'placed'>;
+export type WheelTimes = Pick<OpenWheel, 'modified' | 'changed'>;
 
 /** FAT has a resolution of two seconds. */
 const COARSEST_CLOCK_MS = 2_000;
@@ -28,7 +28,7 @@ export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allow
   refuseStale(
     {
       title: 'Wheel older than the job',
-      reason: `${wheel.path} was already there when this job began (${new Date(wheel.placed).toISOString()}), so this job did not build it.`,
+      reason: `${wheel.path} was already there when this job began (${new Date(wheel.changed).toISOString()}), so this job did not build it.`,
       remedy:
         'On a runner that is reused, clear the folder before the build, for example with rm -rf dist. If the wheel is right, set allow-stale-wheel: true.',
     },
@@ -43,11 +43,11 @@ export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allow
  * @param began - milliseconds since 1970
  */
 export function provenanceOf(
-  { modified, placed }: WheelTimes,
+  { modified, changed }: WheelTimes,
   began: number,
 ): 'this job' | 'restored' | 'left over' {
   const isBefore = (time: number) => time < began - COARSEST_CLOCK_MS;
-  if (isBefore(modified) && isBefore(placed)) return 'left over';
+  if (isBefore(modified) && isBefore(changed)) return 'left over';
   return isBefore(modified) ? 'restored' : 'this job';
 }
 

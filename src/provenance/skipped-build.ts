@@ -51,12 +51,12 @@ export async function inspectWheels(
   began: number | undefined,
 ): Promise<InspectedWheel[]> {
   return Promise.all(
-    nearby.map(async ({ path, modified, placed }) => ({
+    nearby.map(async ({ path, modified, changed }) => ({
       path,
       project: readWheelFilename(basename(path))?.project,
       isStored: await hasBytes(path, stored),
       isFetched: fetched.includes(path),
-      isOld: began !== undefined && modified < began && placed < began,
+      isOld: began !== undefined && modified < began && changed < began,
     })),
   );
 }

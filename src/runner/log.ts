@@ -5,7 +5,7 @@ import type { SentRequest } from '../bucket/observe.ts';
 import type { Title } from '../errors.ts';
 import type { PlacedWheel } from '../slots/layout.ts';
 import { withoutSecrets } from '../untrusted/foreign-text.ts';
-import { escapeUnseen } from '../untrusted/quote.ts';
+import { escapeUnprintable } from '../untrusted/quote.ts';
 
 /**
  * Makes text safe for one line of a log. Secrets are removed. Invisible characters, including those that change the
@@ -13,7 +13,7 @@ import { escapeUnseen } from '../untrusted/quote.ts';
  * `##[name]` anywhere) is broken up.
  */
 export function printable(text: string): string {
-  return escapeUnseen(withoutSecrets(text), '\\x')
+  return escapeUnprintable(withoutSecrets(text), '\\x')
     .replaceAll('##[', '# #[')
     .replace(/^(\s*)::/, '$1: :');
 }

@@ -1,6 +1,6 @@
 /** Runs one action: handles signals and failures. */
 import { WheelStoreError } from '../errors.ts';
-import { stackOf, wordsOf } from '../untrusted/foreign-text.ts';
+import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
 import { info, reportError } from './log.ts';
 
 /** An action: everything from reading its inputs to setting its outputs. */
@@ -51,7 +51,7 @@ function fail(error: unknown, setFailureOutputs: () => void): void {
     return;
   }
   reportError(
-    `${wordsOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
+    `${messageOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
     BUG_TITLE,
   );
   stackOf(error).forEach(info);

@@ -3,7 +3,7 @@ import * as core from '@actions/core';
 import { s3Uri } from '../bucket/names.ts';
 import { readableSize, shortSize } from '../sizes.ts';
 import { shortCommit } from '../slots/layout.ts';
-import { wordsOf } from '../untrusted/foreign-text.ts';
+import { messageOf } from '../untrusted/foreign-text.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import type { Inventory } from '../wheel/largest.ts';
 import type { EarlierCommit } from './event.ts';
@@ -50,7 +50,7 @@ export async function writeSummary(report: Report): Promise<void> {
   try {
     await core.summary.addRaw(cutToLimit(renderSummary(report), MAX_BYTES)).write();
   } catch (error) {
-    trace(`Could not write the job summary: ${wordsOf(error)}`);
+    trace(`Could not write the job summary: ${messageOf(error)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Renders a commit's index page, for people to read, and for pip and uv to install from. Pure functions. */
 import { shortSize } from '../sizes.ts';
-import { escapeUnseen } from '../untrusted/quote.ts';
+import { escapeUnprintable } from '../untrusted/quote.ts';
 import type { WheelName } from '../wheel/filename.ts';
 import { type CommitPlace, commitFolder } from './layout.ts';
 
@@ -128,7 +128,7 @@ function builtBy({ run, attempt }: PageEntry, { repositoryUrl }: IndexPage): str
 
 /** For text and for attributes in double quotes (HTML standard, "Escaping a string"). */
 function escapeHtml(text: string): string {
-  return escapeUnseen(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return escapeUnprintable(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 const STYLE = `

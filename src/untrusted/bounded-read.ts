@@ -1,9 +1,9 @@
-/** Reads what others send, up to a bound. */
+/** Reads untrusted streams up to a limit. */
 
 /**
  * Reads a stream to its end.
  *
- * @returns undefined when it holds more than `maxBytes`; the rest is then not read
+ * @returns undefined if it holds more than `maxBytes`; the rest is not read then
  */
 export async function readAtMost(
   stream: AsyncIterable<Uint8Array>,

@@ -1,22 +1,22 @@
 /**
- * Texts that Node, the SDK, an engine, a proxy or another program wrote: without secrets, on one line, of bounded
- * length. What goes into an error, a warning or a log comes through here.
+ * Cleans text from Node, the SDK, an engine, a proxy or another program before it goes into an error, a warning or the
+ * log: removes secrets, puts it on one line and limits its length.
  */
 
-/** A shorter secret is not looked for on its own: it would blot out half of a log. Inside a URL it goes all the same. */
+/** Replacing shorter secrets would garble the log. Inside a URL they are removed by its form. */
 const MIN_SECRET_CHARACTERS = 6;
-/** How much of a text is read; a 1 MB error document says what it has to say at its beginning. */
+/** How much of a text is examined; even a 1 MB error document has its message near the beginning. */
 const MAX_READ_CHARACTERS = 16 * 1024;
 const MAX_CHARACTERS = 500;
 const MAX_FRAMES = 50;
 const HIDDEN = '***';
 
-/** Every form of the secrets of this process, the longest first, so that none leaves the rest of a longer one. */
+/** All forms of the known secrets, longest first, so that a short one does not leave the rest of a longer one. */
 let known: readonly string[] = [];
 
 /**
- * Removes these secrets from now on from every text that goes through this module: as they are, percent-encoded and
- * decoded. Short ones are passed over.
+ * Registers secrets, which this module then removes from every text: as they are, percent-encoded, decoded and escaped
+ * for XML. Secrets of fewer than six characters are ignored.
  */
 export function hideSecrets(secrets: Iterable<string | undefined>): void {
   const forms = new Set(known);
@@ -24,7 +24,7 @@ export function hideSecrets(secrets: Iterable<string | undefined>): void {
   known = [...forms].sort((a, b) => b.length - a.length);
 }
 
-/** The forms in which a secret may show in a text; none when it is too short. */
+/** The forms in which a secret may appear in a text; empty if it is too short. */
 export function formsOf(secret: string): string[] {
   const raw = secret.trim();
   const decoded = decodeLeniently(raw);
@@ -34,8 +34,8 @@ export function formsOf(secret: string): string[] {
 }
 
 /**
- * User name and password of a URL, together and the password alone, also of a URL that no parser takes: all between
- * `//` (or the beginning) and the last `@`. With them what a `Proxy-Authorization` header makes of them.
+ * The credentials in a URL: `user:password`, the password alone, and their Base64 form in a `Proxy-Authorization`
+ * header. Everything between `//` (or the beginning) and the last `@` counts, so this works for malformed URLs too.
  */
 export function credentialsIn(url: string): string[] {
   const userinfo = userinfoOf(url);
@@ -44,7 +44,7 @@ export function credentialsIn(url: string): string[] {
   return [userinfo, passwordIn(url) ?? '', header].filter((text) => text !== '');
 }
 
-/** The password of a URL, as it stands there; undefined when there is none. */
+/** The password in a URL, as written; undefined if there is none. */
 export function passwordIn(url: string): string | undefined {
   const userinfo = userinfoOf(url) ?? '';
   const colon = userinfo.indexOf(':');
@@ -57,34 +57,35 @@ function userinfoOf(url: string): string | undefined {
 }
 
 /**
- * A text without secrets: those that {@link hideSecrets} was told, user names and passwords in URLs (malformed ones
- * included), query strings of URLs, signatures, and tokens that show by their form. It keeps its length and lines.
+ * Removes secrets from a text: those registered with {@link hideSecrets}, user names and passwords in URLs (even
+ * malformed ones), query strings of URLs, signatures, and tokens with a recognisable form. The text is not cut, and
+ * keeps its line breaks.
  */
 export function withoutSecrets(text: string): string {
   return withoutPatterns(withoutKnown(text));
 }
 
 /**
- * Makes a foreign text fit for a sentence: without secrets, white space collapsed, cut when it is long.
+ * Prepares text from outside for use in a sentence: removes secrets, collapses white space and cuts long text.
  *
- * @param text - anything that was thrown or said; undefined is the empty text
- * @param maxCharacters - of the result
+ * @param text - a string, or any thrown value; undefined and null become the empty string
+ * @param maxCharacters - the maximum length of the result
  */
 export function foreignText(text: unknown, maxCharacters = MAX_CHARACTERS): string {
   const whole = typeof text === 'string' ? text : text === undefined || text === null ? '' : String(text);
-  // Secrets go before the cut, which could leave the beginning of one.
+  // Before the cut, which could leave the beginning of a secret.
   const line = withoutKnown(withoutKnown(whole).replace(/\s+/g, ' ').trim());
   const clean = withoutPatterns(firstWords(line, MAX_READ_CHARACTERS));
   return clean.slice(0, maxCharacters);
 }
 
-/** {@link foreignText} of what was thrown. */
-export function wordsOf(error: unknown, maxCharacters = MAX_CHARACTERS): string {
+/** The message of a thrown value, as {@link foreignText}. */
+export function messageOf(error: unknown, maxCharacters = MAX_CHARACTERS): string {
   const message = (error as { readonly message?: unknown } | undefined)?.message;
   return foreignText(message ?? error, maxCharacters);
 }
 
-/** The frames of a stack trace, one a line, for whoever looks for a defect; the message is not among them. */
+/** The name of an error and the frames of its stack trace, one a line, without the message. For bug reports. */
 export function stackOf(error: unknown): string[] {
   const { name, stack } = (error ?? {}) as Partial<Error>;
   const frames = String(stack ?? '')
@@ -93,7 +94,7 @@ export function stackOf(error: unknown): string[] {
   return [String(name ?? typeof error), ...frames.slice(0, MAX_FRAMES)].map((line) => foreignText(line));
 }
 
-/** An address for a sentence: scheme, host, port and path; undefined when it cannot be read as a URL. */
+/** A URL reduced to scheme, host, port and path, for use in a sentence; undefined if it cannot be parsed. */
 export function plainAddress(url: string): string | undefined {
   const read = URL.parse(url);
   if (read === null) return undefined;
@@ -106,20 +107,20 @@ function withoutKnown(text: string): string {
   return clean;
 }
 
-/** URLs of buckets hold keys, which may hold anything. */
+/** Not `s3://`: keys may contain anything, also an `@`. */
 const URL_START = String.raw`\b(?!s3:)[a-z][a-z0-9+.-]{0,20}:\/\/`;
-/** A port and what may follow it; anything else behind a host and a colon is a password. */
+/** A port. Anything else after a host and a colon is a password. */
 const PORT = String.raw`\d{1,5}(?![\w%@])`;
 
-/** What shows by its form that it is secret, and what stands in its place. Each pattern takes linear time. */
+/** Secrets with a recognisable form, and their replacements. Each pattern takes linear time. */
 const PATTERNS: readonly [pattern: RegExp, replacement: string][] = [
   [new RegExp(`(${URL_START})[^\\s/:@]{0,256}(?::\\S{0,1000})?@`, 'gi'), `$1${HIDDEN}@`],
-  // Blanks in a password, which end no URL that was pasted by hand.
+  // A password with spaces, which a URL written by hand may contain.
   [
     new RegExp(`(${URL_START})[^\\s/:@[\\]]{1,256}:(?!${PORT})[^@\\n]{0,300}@\\S{0,300}@?`, 'gi'),
     `$1${HIDDEN}@${HIDDEN}`,
   ],
-  // The end is missing, and the password is not.
+  // A URL that was cut off after the password.
   [new RegExp(`(${URL_START}[^\\s/:@[\\]]{1,256}):(?!${PORT})\\S{1,1000}`, 'gi'), `$1:${HIDDEN}`],
   [/(https?:\/\/[^\s"'<>?]{1,2000})\?[^\s"'<>]+/gi, `$1?${HIDDEN}`],
   [/\b((?:proxy-)?authorization)["']?\s{0,3}[:=]\s{0,3}[^\r\n]{0,2000}/gi, `$1: ${HIDDEN}`],
@@ -141,15 +142,15 @@ function withoutPatterns(text: string): string {
   return clean;
 }
 
-/** Ends between two words, since a secret that was cut in two may show no more by its form. */
+/** Cuts between two words, since half of a secret may not have a recognisable form any more. */
 function firstWords(line: string, maxCharacters: number): string {
   if (line.length <= maxCharacters) return line;
   const cut = line.slice(0, maxCharacters);
-  const blank = cut.lastIndexOf(' ');
-  return blank === -1 ? cut : cut.slice(0, blank);
+  const space = cut.lastIndexOf(' ');
+  return space === -1 ? cut : cut.slice(0, space);
 }
 
-/** What cannot be decoded stays as it is. */
+/** Leaves invalid escapes as they are. */
 function decodeLeniently(text: string): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     try {

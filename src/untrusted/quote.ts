@@ -1,27 +1,27 @@
-/** Text from filenames and wheels, made fit for one line of a log. */
+/** Makes text from filenames and wheels safe to print on one line of the log. */
 import { foreignText } from './foreign-text.ts';
 
 const MAX_CHARACTERS = 200;
 
 /**
- * Characters that end a line, steer a terminal, change the direction or place of what follows (Unicode Standard
- * Annex 9), or take no room at all.
+ * Characters that end a line, control a terminal, change the direction or order of the text (Unicode Standard Annex 9),
+ * or are invisible.
  */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** A text in double quotes, on one line, cut when it is long, with everything unseen as a JSON escape. */
+/** Puts a text in double quotes and on one line, cuts it if long, and shows unprintable characters as JSON escapes. */
 export function quote(text: string): string {
   const isLong = text.length > MAX_CHARACTERS;
-  return escapeUnseen(JSON.stringify(isLong ? `${text.slice(0, MAX_CHARACTERS)}…` : text));
+  return escapeUnprintable(JSON.stringify(isLong ? `${text.slice(0, MAX_CHARACTERS)}…` : text));
 }
 
-/** The first `max` of some names as one text, and how many more there are. */
+/** Joins the first `max` names, and appends how many more there are. */
 export function firstOf(names: readonly string[], max: number, separator = ', '): string {
   const more = names.length > max ? ` and ${names.length - max} more` : '';
   return names.slice(0, max).join(separator) + more;
 }
 
-/** Like {@link quote}, without the quotes and without secrets: for a sentence that another program wrote. */
+/** Like {@link quote}, but without quotes and without secrets: for text from another program. */
 export function oneLine(text: string): string {
   return quote(foreignText(text))
     .slice(1, -1)
@@ -29,12 +29,13 @@ export function oneLine(text: string): string {
 }
 
 /**
- * A text in which each character that cannot be seen is shown as a JSON escape, such as `\u202e`.
+ * Shows each unprintable character as a JSON escape, such as `\u202e`.
  *
- * @param short - what a control character's escape of two digits begins with; without it, that has four as well
+ * @param short - the prefix for control characters, which then get two digits; without it, they get `\u` and four
+ *   digits
  */
-export function escapeUnseen(text: string, short?: '\\x'): string {
-  return text.replace(UNSEEN, (character) =>
+export function escapeUnprintable(text: string, short?: '\\x'): string {
+  return text.replace(UNPRINTABLE, (character) =>
     [...Array(character.length).keys()]
       .map((index) => {
         const code = character.charCodeAt(index);

@@ -1,4 +1,4 @@
-/** Checks a wheel file against its filename and reads what it says of itself. */
+/** Checks a wheel file against its filename and reads its metadata. */
 import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open } from 'node:fs/promises';
 import { quote } from '../untrusted/quote.ts';
@@ -14,26 +14,26 @@ import { checkMetadata, checkWheelFile, type Finding } from './metadata.ts';
 import { type RecordRows, readRecord } from './record.ts';
 import { type Archive, readArchive, type ZipEntry } from './zip.ts';
 
-/** What a wheel's dist-info folder says, and what it holds. */
+/** A wheel's metadata and an inventory of its files. */
 export interface WheelContents {
   /** METADATA's Name, as written. */
   readonly project: string;
-  /** METADATA's Version, as written but for white space around it. */
+  /** METADATA's Version, as written, without surrounding white space. */
   readonly version: string;
   readonly requiresPython: string | undefined;
   /** WHEEL's Tag lines, compressed sets expanded, lower case. */
   readonly tags: readonly string[];
   readonly inventory: Inventory;
-  /** Sentences on what pip takes and a reader should know all the same, each on one line. */
+  /** Problems that do not keep pip from installing the wheel: sentences, each on one line. */
   readonly warnings: readonly string[];
 }
 
-/** METADATA holds a project's whole description; a larger one than this is not read as an accident. */
+/** For METADATA, WHEEL and the other files that are read. METADATA contains the project's whole description. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** So many of the largest files are named. */
+/** How many of the largest files are listed. */
 const MAX_NAMED = 10;
 
-/** A wheel's contents, and the check of its entries' data that is still to be done. */
+/** A wheel's contents, and what the later check of its entries' data needs. */
 export interface Inspection {
   readonly contents: WheelContents;
   readonly archive: Archive;
@@ -43,7 +43,7 @@ export interface Inspection {
 /**
  * Checks a wheel file like {@link inspectFile}.
  *
- * @param path - of the file, absolute or relative to the process's folder
+ * @param path - the file, absolute or relative to the working directory
  */
 export async function inspectWheel(path: string, name: WheelName): Promise<WheelContents> {
   const file = await open(path);
@@ -56,16 +56,17 @@ export async function inspectWheel(path: string, name: WheelName): Promise<Wheel
 
 /**
  * Checks a wheel file (binary distribution format, "File contents" and "The .dist-info directory"; core metadata
- * specification) as pip does before it installs one, and that it is the wheel that its filename promises. Only
- * the zip's directory, the entries' headers and a few files of the dist-info folder are read.
+ * specification) as pip does before it installs one, and compares it with its filename. Reads only the zip's directory,
+ * the entries' headers and a few files of the dist-info folder.
  *
  * @param file - stays open
- * @param name - what its filename says
- * @throws WheelStoreError when it is not a readable zip, or pip would not install it, or it is another wheel
+ * @param name - the parsed filename
+ * @throws WheelStoreError if it is not a readable zip, if pip would not install it, or if it does not match its
+ *   filename
  */
 export async function inspectFile(file: FileHandle, name: WheelName): Promise<Inspection> {
   const archive = await readArchive(file, name.filename);
-  const warnings = [...oddities(archive, name), ...checkEntryNames(archive.entries, name)];
+  const warnings = [...zipWarnings(archive, name), ...checkEntryNames(archive.entries, name)];
   const distInfo = findDistInfo(archive.entries, name);
   const text = async (entry: ZipEntry): Promise<string> => {
     const content = await archive.read(entry, MAX_BYTES);
@@ -74,8 +75,8 @@ export async function inspectFile(file: FileHandle, name: WheelName): Promise<In
   };
   const metadata = checkMetadata(readHeaders(await text(distInfo.entry('METADATA'))), name);
   const wheel = checkWheelFile(readHeaders(await text(distInfo.entry('WHEEL'))), name);
-  const points = distInfo.find('entry_points.txt');
-  const scripts = checkEntryPoints(points === undefined ? '' : await text(points), name);
+  const entryPoints = distInfo.find('entry_points.txt');
+  const scripts = checkEntryPoints(entryPoints === undefined ? '' : await text(entryPoints), name);
   const record = readRecord(await text(distInfo.entry('RECORD')), name);
   const { project, version, requiresPython } = metadata;
   const found: Finding[] = [distInfo, metadata, wheel, scripts, record];
@@ -90,8 +91,8 @@ export async function inspectFile(file: FileHandle, name: WheelName): Promise<In
   return { contents, archive, record };
 }
 
-/** What pip's own zip reader takes, and other tools and PyPI do not. */
-function oddities({ entries, around }: Archive, { filename }: WheelName): string[] {
+/** Warns of archives that pip accepts, but other tools or PyPI do not. */
+function zipWarnings({ entries, around }: Archive, { filename }: WheelName): string[] {
   const warnings: string[] = [];
   const { before, after } = around;
   if (before > 0 || after > 0) {

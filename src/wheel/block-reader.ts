@@ -1,4 +1,4 @@
-/** Small reads at any place of an open file. */
+/** Small random-access reads from an open file. */
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import yauzl from 'yauzl';
@@ -6,8 +6,8 @@ import yauzl from 'yauzl';
 const BLOCK_BYTES = 64 * 1024;
 
 /**
- * Lets yauzl read the archive in a file. It serves the many small reads of headers, which lie near each other, from
- * one block.
+ * Lets yauzl read the archive in a file. Headers are small and close together, so they are served from a buffered
+ * block.
  */
 export class BlockReader extends yauzl.RandomAccessReader {
   readonly #file: FileHandle;
@@ -38,7 +38,7 @@ export class BlockReader extends yauzl.RandomAccessReader {
   }
 
   override _readStreamForRange(): Readable {
-    // Data is read by readEntry, which knows more compressions.
+    // Unused: readEntry reads the data, since it supports more compression methods.
     return Readable.from([]);
   }
 

@@ -1,10 +1,10 @@
-/** What is said of a wheel file that is damaged or not what its name promises. */
+/** The error for a wheel file that is damaged or does not match its filename. */
 import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 
 /**
- * @param filename - the wheel's, as it stands
- * @param what - the rest of a sentence that begins with the filename, without its full stop
+ * @param filename - of the wheel, unquoted
+ * @param what - the rest of a sentence that begins with the filename, without the full stop
  */
 export function broken(filename: string, what: string, cause?: unknown): WheelStoreError {
   return new WheelStoreError(

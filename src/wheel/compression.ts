@@ -1,8 +1,8 @@
-/** The compressions of a zip that Python reads, and those of them that are read here. */
+/** The compression methods that Python reads in a zip, and those of them that Node can decompress. */
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
 
-/** Methods that Python's zipfile reads, by their numbers in a zip (PKWARE APPNOTE 4.4.5). */
+/** The methods that Python's zipfile supports, by number (PKWARE APPNOTE 4.4.5). */
 export const COMPRESSIONS: ReadonlyMap<number, string> = new Map([
   [0, 'stored'],
   [8, 'deflate'],
@@ -12,8 +12,8 @@ export const COMPRESSIONS: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Whether {@link decompress} reads a method. Node has no decoder of bzip2 and LZMA; no build backend
- * writes them, and uv refuses them.
+ * Whether {@link decompress} supports a method. Node has no decoder for bzip2 and LZMA; build backends do not write
+ * them, and uv refuses them.
  */
 export function isReadable(method: number): boolean {
   return ['stored', 'deflate', 'zstd'].includes(COMPRESSIONS.get(method) ?? '');
@@ -28,8 +28,9 @@ const zstdDecompress = promisify(zlib.zstdDecompress) as (
 /**
  * Decompresses one entry of a zip.
  *
- * @param size - of the result, in bytes; a stream that holds more is not decompressed any further
- * @throws Error when the method is not {@link isReadable}, the data is damaged, or makes more or fewer than `size` bytes
+ * @param size - the expected size of the result, in bytes; decompression stops beyond it
+ * @throws Error if the method is not {@link isReadable}, or if the data is damaged or does not decompress to exactly
+ *   `size` bytes
  */
 export async function decompress(method: number, data: Buffer, size: number): Promise<Buffer> {
   const result = await decode(method, data, size);
@@ -38,15 +39,15 @@ export async function decompress(method: number, data: Buffer, size: number): Pr
 }
 
 async function decode(method: number, data: Buffer, size: number): Promise<Buffer> {
-  // Zero would be no bound.
-  const bound = { maxOutputLength: Math.max(size, 1) };
+  // Node does not accept a limit of zero.
+  const limit = { maxOutputLength: Math.max(size, 1) };
   switch (method) {
     case 0:
       return data;
     case 8:
-      return inflateRaw(data, bound);
+      return inflateRaw(data, limit);
     case 93:
-      return zstdDecompress(data, bound);
+      return zstdDecompress(data, limit);
     default:
       throw new Error(`compression method ${method} cannot be read`);
   }

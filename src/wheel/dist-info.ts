@@ -10,20 +10,20 @@ import type { ZipEntry } from './zip.ts';
 export interface DistInfo {
   readonly warnings: readonly string[];
   /**
-   * @throws WheelStoreError when it holds no such file
+   * @throws WheelStoreError if the folder does not contain that file
    */
   entry(file: string): ZipEntry;
-  /** Like {@link entry}, with undefined when it holds no such file. */
+  /** Like {@link entry}, but returns undefined if the folder does not contain that file. */
   find(file: string): ZipEntry | undefined;
 }
 
 const SUFFIX = '.dist-info';
 
 /**
- * Finds the one dist-info folder (binary distribution format, "The .dist-info directory"). As in pip, its name
- * must begin with the project's; that it is not `{project}-{version}.dist-info` only warns.
+ * Finds the only dist-info folder (binary distribution format, "The .dist-info directory"). As in pip, its name must
+ * begin with the project's name; if it is not exactly `{project}-{version}.dist-info`, that is just a warning.
  *
- * @throws WheelStoreError when there is none, there are several, or it is another project's
+ * @throws WheelStoreError if there is none, if there are several, or if it belongs to another project
  */
 export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): DistInfo {
   const { filename, project, version } = name;
@@ -43,10 +43,10 @@ export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): Dis
       `has the folder ${quote(folder)}, which is another project's than ${quote(project)}`,
     );
   }
-  // Python's zipfile, and so pip, reads the last one of a name.
+  // Of several entries with the same name, Python's zipfile, and therefore pip, reads the last.
   const find = (file: string) => entries.findLast((entry) => entry.name === `${folder}/${file}`);
   return {
-    warnings: isNamed(folder, project, version)
+    warnings: hasExpectedName(folder, project, version)
       ? []
       : [
           `${quote(filename)} has the folder ${quote(folder)}, but its filename stands for ${quote(`${project}-${version.text}${SUFFIX}`)}.`,
@@ -60,11 +60,11 @@ export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): Dis
   };
 }
 
-function isNamed(folder: string, project: string, version: Version): boolean {
+function hasExpectedName(folder: string, project: string, version: Version): boolean {
   const stem = folder.slice(0, -SUFFIX.length);
   const dash = stem.indexOf('-');
   if (dash === -1 || normaliseProject(stem.slice(0, dash)) !== project) return false;
-  // Old tools write the dash of a local version into the folder's name.
-  const named = readVersion(stem.slice(dash + 1));
-  return named !== undefined && compareVersions(named, version) === 0;
+  // May contain dashes: old tools write a local version with one.
+  const read = readVersion(stem.slice(dash + 1));
+  return read !== undefined && compareVersions(read, version) === 0;
 }

@@ -1,4 +1,4 @@
-/** Checks the data of a zip archive's entries while the file goes by once, from its beginning to its end. */
+/** Checks the data of a zip archive's entries in a single pass over the file. */
 import { createHash, type Hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import zlib, { crc32 } from 'node:zlib';
@@ -7,39 +7,39 @@ import { broken } from './broken.ts';
 import { COMPRESSIONS, isReadable } from './compression.ts';
 import type { ZipEntry } from './zip.ts';
 
-/** Unpacked, a smaller entry is unpacked here and now, which takes less than a thread is asked in. */
-const MAX_AT_ONCE_BYTES = 64 * 1024;
+/** Up to this size, decompressing on the main thread is faster than handing the data to the thread pool. */
+const MAX_SYNC_BYTES = 64 * 1024;
 const CHUNK_BYTES = 256 * 1024;
-/** So much is unpacked without a pause for signals. */
+/** How much is unpacked before the event loop gets a turn, so that signals are handled. */
 const PAUSE_BYTES = 16 * 1024 * 1024;
 
-/** Takes an entry's data, piece by piece, and says what it unpacks to. */
+/** Unpacks an entry's data, chunk by chunk, into an {@link Output}. */
 interface Unpacker {
-  take(bytes: Buffer): void | Promise<void>;
-  /** @throws Error when the data is damaged */
+  write(bytes: Buffer): void | Promise<void>;
+  /** @throws Error if the data is damaged */
   end(): void | Promise<void>;
 }
 
-/** Is told the bytes of a file in their order. */
+/** A running check, to be fed with the bytes of the file in order. */
 export interface DataCheck {
   /**
-   * Takes the next bytes of the file. They may be overwritten once it is done.
+   * Processes the next bytes of the file. The buffer may be reused once the promise settles.
    *
-   * @throws WheelStoreError when an entry does not unpack to the size and the checksum that the directory tells
+   * @throws WheelStoreError if an entry does not unpack to the size and checksum in the directory
    */
-  take(bytes: Buffer): Promise<void>;
-  /** SHA-256 of what the entries unpack to, base64url without padding: of those that were asked for. */
+  write(bytes: Buffer): Promise<void>;
+  /** SHA-256 of the unpacked entries that `isHashed` selects, base64url without padding. */
   readonly digests: ReadonlyMap<ZipEntry, string>;
-  /** Entries of which neither size nor checksum was checked, because their compression cannot be read. */
+  /** Entries whose size and checksum were not checked, because their compression method is not supported. */
   readonly unchecked: readonly ZipEntry[];
 }
 
 /**
- * Starts a check of all entries' sizes and checksums (PKWARE APPNOTE 4.4.7 to 4.4.9). Deflate is unpacked by Node's
- * thread pool, never further than the size that the directory tells, and nothing of it is kept.
+ * Starts a check of all entries' sizes and checksums (PKWARE APPNOTE 4.4.7 to 4.4.9). Large entries are unpacked in
+ * Node's thread pool, never beyond the size in the directory, and the output is not kept.
  *
  * @param shift - where the archive begins in the file, in bytes
- * @param isHashed - which entries' digests are wanted
+ * @param isHashed - selects the entries to compute digests of
  */
 export function checkData(
   entries: readonly ZipEntry[],
@@ -47,7 +47,7 @@ export function checkData(
   filename: string,
   isHashed: (entry: ZipEntry) => boolean,
 ): DataCheck {
-  const waiting = entries.toSorted((a, b) => b.dataStart - a.dataStart);
+  const pending = entries.toSorted((a, b) => b.dataStart - a.dataStart);
   const digests = new Map<ZipEntry, string>();
   const unchecked: ZipEntry[] = [];
   let current:
@@ -77,17 +77,17 @@ export function checkData(
   return {
     digests,
     unchecked,
-    async take(bytes) {
+    async write(bytes) {
       const end = position + bytes.length;
       for (;;) {
-        const entry = current?.entry ?? waiting.at(-1);
+        const entry = current?.entry ?? pending.at(-1);
         if (entry === undefined || entry.dataStart > end) break;
         const dataEnd = entry.dataStart + entry.compressedSize;
         try {
-          current ??= begin(waiting.pop()!);
+          current ??= begin(pending.pop()!);
           const from = Math.max(entry.dataStart - position, 0);
-          const piece = bytes.subarray(from, Math.max(from, Math.min(dataEnd, end) - position));
-          if (piece.length > 0) await current.unpacker?.take(piece);
+          const chunk = bytes.subarray(from, Math.max(from, Math.min(dataEnd, end) - position));
+          if (chunk.length > 0) await current.unpacker?.write(chunk);
           if (dataEnd > end) break;
           await finish(current);
           current = undefined;
@@ -100,7 +100,7 @@ export function checkData(
   };
 }
 
-/** Counts, sums and hashes what an entry unpacks to, and ends it where it is more than the directory tells. */
+/** Computes size, checksum and hash of an unpacked entry, and fails once it exceeds the size in the directory. */
 class Output {
   readonly #entry: ZipEntry;
   readonly #hash: Hash | undefined;
@@ -133,32 +133,32 @@ class Output {
 function unpackerOf(entry: ZipEntry, output: Output): Unpacker | undefined {
   if (!isReadable(entry.method)) return undefined;
   const method = COMPRESSIONS.get(entry.method);
-  if (method === 'stored') return { take: (bytes) => output.write(bytes), end: () => undefined };
-  const isSmall = Math.max(entry.size, entry.compressedSize) <= MAX_AT_ONCE_BYTES;
+  if (method === 'stored') return { write: (bytes) => output.write(bytes), end: () => undefined };
+  const isSmall = Math.max(entry.size, entry.compressedSize) <= MAX_SYNC_BYTES;
   if (method === 'deflate' && isSmall)
-    return collecting((data) => output.write(inflateNow(data, entry.size)));
+    return bufferedUnpacker((data) => output.write(inflateNow(data, entry.size)));
   const options = { chunkSize: CHUNK_BYTES };
-  return streaming(
+  return streamingUnpacker(
     method === 'deflate' ? zlib.createInflateRaw(options) : zlib.createZstdDecompress(options),
     output,
   );
 }
 
 function inflateNow(data: Buffer, size: number): Buffer {
-  // Zero would be no bound.
+  // Node does not accept a limit of zero.
   return zlib.inflateRawSync(data, { maxOutputLength: Math.max(size, 1) });
 }
 
-/** For entries of which all data fits into memory. */
-function collecting(unpack: (data: Buffer) => void): Unpacker {
-  const pieces: Buffer[] = [];
+/** For small entries, which are collected in memory. */
+function bufferedUnpacker(unpack: (data: Buffer) => void): Unpacker {
+  const chunks: Buffer[] = [];
   return {
-    take: (bytes) => void pieces.push(Buffer.from(bytes)),
-    end: () => unpack(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)),
+    write: (bytes) => void chunks.push(Buffer.from(bytes)),
+    end: () => unpack(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
   };
 }
 
-function streaming(stream: zlib.InflateRaw | zlib.ZstdDecompress, output: Output): Unpacker {
+function streamingUnpacker(stream: zlib.InflateRaw | zlib.ZstdDecompress, output: Output): Unpacker {
   let hasEnded = false;
   const ended = new Promise<void>((resolve, reject) => {
     stream.on('data', (bytes: Buffer) => {
@@ -176,11 +176,11 @@ function streaming(stream: zlib.InflateRaw | zlib.ZstdDecompress, output: Output
   });
   ended.catch(() => undefined);
   return {
-    // What follows the end of a stream is never taken, so the end is waited for too.
-    take: (bytes) =>
+    // zlib never consumes bytes after the end of the compressed data, so this also waits for that end.
+    write: (bytes) =>
       hasEnded
         ? undefined
-        : Promise.race([new Promise<void>((taken) => stream.write(bytes, () => taken())), ended]),
+        : Promise.race([new Promise<void>((written) => stream.write(bytes, () => written())), ended]),
     end: () => {
       stream.end();
       return ended;

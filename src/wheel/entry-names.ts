@@ -1,4 +1,4 @@
-/** Checks where the entries of a wheel would be installed. */
+/** Checks the paths that the entries of a wheel would be installed to. */
 
 import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
@@ -12,11 +12,11 @@ const MAX_SEGMENT_BYTES = 255;
 const SCHEMES = new Set(['purelib', 'platlib', 'headers', 'scripts', 'data']);
 
 /**
- * Checks that no entry leaves the folder that a wheel is installed into, on any system, and that the folders of
- * `*.data` are those that the specification knows, both as pip does.
+ * Checks that no entry leaves the installation folder on any system, and that `*.data` contains only the folders of the
+ * specification. pip checks both.
  *
  * @returns warnings
- * @throws WheelStoreError for the first entry that pip refuses on one system or another
+ * @throws WheelStoreError for the first entry that pip refuses on any system
  */
 export function checkEntryNames(entries: readonly ZipEntry[], { filename }: WheelName): string[] {
   for (const { name } of entries) {
@@ -24,16 +24,19 @@ export function checkEntryNames(entries: readonly ZipEntry[], { filename }: Whee
     const wrong = dataFault(name) ?? lengthFault(name);
     if (wrong !== undefined) throw broken(filename, `has an entry ${quote(name)} ${wrong}`);
   }
-  const both = fileAndFolder(entries);
-  if (both !== undefined) throw broken(filename, `has an entry ${quote(both)} that is a file and a folder`);
-  const twice = firstTwice(entries.map(({ name }) => name));
+  const conflict = fileAndFolder(entries);
+  if (conflict !== undefined)
+    throw broken(filename, `has an entry ${quote(conflict)} that is a file and a folder`);
+  const duplicate = firstDuplicate(entries.map(({ name }) => name));
   const files = new Set(entries.map(({ name }) => name));
   const folder = entries.find(({ name }) => name.endsWith('/') && files.has(name.slice(0, -1)));
   const backslash = entries.find(({ name }) => name.includes('\\'));
   return [
-    ...(twice === undefined
+    ...(duplicate === undefined
       ? []
-      : [`${quote(filename)} holds ${quote(twice)} twice: pip uses the last one, uv and PyPI refuse both.`]),
+      : [
+          `${quote(filename)} holds ${quote(duplicate)} twice: pip uses the last one, uv and PyPI refuse both.`,
+        ]),
     ...(folder === undefined
       ? []
       : [
@@ -48,15 +51,15 @@ export function checkEntryNames(entries: readonly ZipEntry[], { filename }: Whee
 }
 
 /**
- * Whether a name leads out of the folder that it is relative to, on any system. A backslash and a drive letter mean
- * something on Windows alone, and a wheel is built where it is not used.
+ * Whether a relative path leads out of its folder on any system. Backslashes and drive letters matter on Windows only,
+ * but a wheel may be installed on another system than it is built on.
  */
 export function leavesFolder(name: string): boolean {
   const path = name.replaceAll('\\', '/');
-  return path.startsWith('/') || /^[A-Za-z]:/.test(path) || path.includes('\0') || climbs(path.split('/'));
+  return path.startsWith('/') || /^[A-Za-z]:/.test(path) || path.includes('\0') || leadsUp(path.split('/'));
 }
 
-function climbs(segments: readonly string[]): boolean {
+function leadsUp(segments: readonly string[]): boolean {
   let depth = 0;
   for (const segment of segments) {
     if (segment === '..') depth -= 1;
@@ -75,10 +78,10 @@ function dataFault(name: string): string | undefined {
   if (!folder.endsWith('.data') || scheme === undefined) return undefined;
   if (rest.length === 0) return 'that is in no folder of the installation';
   if (!SCHEMES.has(scheme)) return `in a folder that is not one of ${[...SCHEMES].join(', ')}`;
-  return climbs(rest) ? 'that leaves its folder' : undefined;
+  return leadsUp(rest) ? 'that leaves its folder' : undefined;
 }
 
-/** What Linux opens at most (`PATH_MAX`, `NAME_MAX`); macOS and Windows take less. */
+/** The limits of Linux (`PATH_MAX`, `NAME_MAX`); those of macOS and Windows are lower. */
 function lengthFault(name: string): string | undefined {
   if (Buffer.byteLength(name) > MAX_PATH_BYTES) return `whose name is longer than ${MAX_PATH_BYTES} bytes`;
   return name.split('/').some((segment) => Buffer.byteLength(segment) > MAX_SEGMENT_BYTES)
@@ -86,7 +89,7 @@ function lengthFault(name: string): string | undefined {
     : undefined;
 }
 
-/** The first file that lies in another file, by where pip puts them in a virtual environment. */
+/** A file that would also be the folder of another entry after installation into a virtual environment. */
 function fileAndFolder(entries: readonly ZipEntry[]): string | undefined {
   const files = entries.filter(({ name }) => !name.endsWith('/'));
   const paths = new Map(files.map(({ name }) => [installedPath(name), name]));
@@ -105,11 +108,12 @@ function installedPath(name: string): string {
     if (segment === '..') segments.pop();
     else if (segment !== '' && segment !== '.') segments.push(segment);
   }
-  const isInRoot = segments[0]!.endsWith('.data') && (segments[1] === 'purelib' || segments[1] === 'platlib');
-  return segments.slice(isInRoot ? 2 : 0).join('/');
+  const isLibrary =
+    segments[0]!.endsWith('.data') && (segments[1] === 'purelib' || segments[1] === 'platlib');
+  return segments.slice(isLibrary ? 2 : 0).join('/');
 }
 
-function firstTwice(names: readonly string[]): string | undefined {
+function firstDuplicate(names: readonly string[]): string | undefined {
   const seen = new Set<string>();
   return names.find((name) => seen.size === seen.add(name).size);
 }

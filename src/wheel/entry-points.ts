@@ -1,4 +1,4 @@
-/** Checks entry_points.txt, from which installers make scripts. */
+/** Checks entry_points.txt, from which installers generate scripts. */
 
 import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
@@ -9,36 +9,36 @@ import { splitLines } from './record.ts';
 import { stripSpace } from './version.ts';
 
 const GROUPS = new Set(['console_scripts', 'gui_scripts']);
-/** What one line may hold; the pattern below takes the square of it. */
+/** SCRIPT takes time quadratic in the length of a line. */
 const MAX_LINE_CHARACTERS = 1_000;
-/** What pip's distlib looks for (`ENTRY_RE`), with Python's `\w`. */
+/** `ENTRY_RE` of pip's distlib, with Python's `\w`. */
 const SCRIPT =
   /[^[]\S*\s*=\s*(?<callable>[\p{L}\p{N}_]+(?:[:.][\p{L}\p{N}_]+)*)\s*(?<flags>\[\s*[\p{L}\p{N}_-]+(?:=[\p{L}\p{N}_]+)?(?:,\s*[\p{L}\p{N}_]+(?:=[\p{L}\p{N}_]+)?)*\s*\])?/u;
 
 /**
- * Checks entry_points.txt (entry points specification, "File format" and "Use for scripts") as pip does when it makes
- * the scripts, and that each lies in the folder of scripts.
+ * Checks entry_points.txt (entry points specification, "File format" and "Use for scripts") as pip does when it
+ * generates the scripts, and that each script would be in the scripts folder.
  *
- * @throws WheelStoreError for what pip does not install, for text outside of all sections, and for a script that
- *   would be put elsewhere
+ * @throws WheelStoreError for anything that pip does not install, for text outside all sections, and for a script that
+ *   would be written to another folder
  */
 export function checkEntryPoints(text: string, { filename }: WheelName): Finding {
   let group: string | undefined;
   const seen = new Set<string>();
-  const twice: string[] = [];
+  const duplicates: string[] = [];
   for (const line of splitLines(text).map(stripSpace)) {
     if (line === '' || line.startsWith('#')) continue;
     if (line.startsWith('[') && line.endsWith(']')) {
       group = line.slice(1, -1);
-      if (seen.size === seen.add(`[${group}]`).size) twice.push(line);
+      if (seen.size === seen.add(`[${group}]`).size) duplicates.push(line);
       continue;
     }
     const fault = lineFault(line, group);
     if (fault !== undefined) throw broken(filename, `has an entry_points.txt with ${quote(line)}, ${fault}`);
     const name = stripSpace(line.slice(0, line.indexOf('=')));
-    if (seen.size === seen.add(`${group}\n${name}`).size) twice.push(name);
+    if (seen.size === seen.add(`${group}\n${name}`).size) duplicates.push(name);
   }
-  const [first] = twice;
+  const [first] = duplicates;
   return {
     warnings:
       first === undefined
@@ -60,7 +60,7 @@ function lineFault(line: string, group: string | undefined): string | undefined 
   return isCallable(`${name} = ${value}`) ? undefined : 'a script without a callable (module:function)';
 }
 
-/** As distlib's `get_export_entry` and pip's `_raise_for_invalid_entrypoint`. */
+/** Like distlib's `get_export_entry` and pip's `_raise_for_invalid_entrypoint`. */
 function isCallable(specification: string): boolean {
   const { callable = '', flags } = SCRIPT.exec(specification)?.groups ?? {};
   return callable.split(':').length === 2 && (flags !== undefined || !/[[\]]/.test(specification));

@@ -1,21 +1,21 @@
-/** Wheel filenames as the binary distribution format specification (PEP 427 and its current page) reads them. */
+/** Parses wheel filenames (binary distribution format; PEP 427). */
 import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 import { readVersion, type Version } from './version.ts';
 
-/** What a wheel's filename says. */
+/** A parsed wheel filename. */
 export interface WheelName {
   readonly filename: string;
   /** Normalised (PEP 503). */
   readonly project: string;
   readonly version: Version;
-  /** The number that a build tag begins with, often a date with its time, and the rest of it. */
+  /** The build tag: its leading number, often a date and time, and the rest. */
   readonly build: readonly [bigint, string] | undefined;
-  /** Compatibility tags (PEP 425), compressed sets expanded, lower case, each once. */
+  /** Compatibility tags (PEP 425), compressed sets expanded, lower case, without duplicates. */
   readonly tags: readonly string[];
 }
 
-/** What is wrong with a filename, and what would be right. */
+/** What is wrong with a filename, and how to fix it. */
 interface Fault {
   readonly fault: string;
   readonly remedy: string;
@@ -24,21 +24,24 @@ interface Fault {
 const FORM = '{project}-{version}(-{build})-{python}-{abi}-{platform}.whl';
 const FORM_REMEDY = `The form is ${FORM}, such as foo-1.0+cu121-cp312-cp312-linux_x86_64.whl.`;
 
-/** Every output is pasted into a shell by somebody, so no character means anything to one. */
-const NOT_IN_A_NAME = /[^A-Za-z0-9_.+!-]/u;
+/** Workflows paste outputs into shell commands, so characters with a meaning in a shell are not allowed. */
+const INVALID_CHARACTER = /[^A-Za-z0-9_.+!-]/u;
 const PROJECT = /^[A-Za-z0-9_.]+$/;
 const TAG_PART = /^[A-Za-z0-9_]+$/;
-/** No key of S3 is longer, so no name is; what a disk takes, it says itself. All characters are single bytes. */
+/** The longest key in S3, in bytes; valid names are ASCII. Limits of the file system show when a file is written. */
 const MAX_LENGTH = 1_024;
 /** Compressed sets multiply; real wheels have fewer than a hundred tags. */
 const MAX_TAGS = 1_000;
 
 /**
- * Reads a wheel's filename (binary distribution format, "File name convention"): it accepts what packaging's
- * `parse_wheel_filename` accepts, less names with other characters than ASCII letters, digits and `_ . + ! -`,
- * tags with other characters than letters, digits and `_`, names of more than 1,024 bytes and of more than 1,000 tags.
+ * Parses a wheel's filename (binary distribution format, "File name convention"). It accepts what packaging's
+ * `parse_wheel_filename` accepts, except for:
  *
- * @throws WheelStoreError that says what is wrong with the name
+ * - characters other than ASCII letters, digits and `_ . + ! -`
+ * - tags with characters other than letters, digits and `_`
+ * - names of more than 1,024 bytes or with more than 1,000 tags
+ *
+ * @throws WheelStoreError if the name is invalid; it names the fault
  */
 export function parseWheelFilename(filename: string): WheelName {
   const read = readParts(filename);
@@ -51,7 +54,7 @@ export function parseWheelFilename(filename: string): WheelName {
   });
 }
 
-/** Like {@link parseWheelFilename}, with undefined for anything that is not a wheel's filename. */
+/** Like {@link parseWheelFilename}, but returns undefined if the name is invalid. */
 export function readWheelFilename(filename: string): WheelName | undefined {
   if (!filename.endsWith('.whl')) return undefined;
   const read = readParts(filename);
@@ -59,10 +62,9 @@ export function readWheelFilename(filename: string): WheelName | undefined {
 }
 
 /**
- * Why a file that looks like a wheel is not taken for one, as the end of a sentence ("it holds …", without a full
- * stop).
+ * Why a name that looks like a wheel filename is invalid: the end of a sentence ("it holds …"), without a full stop.
  *
- * @returns undefined for a wheel's filename, and for what does not end in .whl in any case
+ * @returns undefined if the name is valid, or does not end in `.whl` (upper or lower case)
  */
 export function wheelNameFault(filename: string): string | undefined {
   if (!/\.whl$/i.test(filename)) return undefined;
@@ -70,15 +72,15 @@ export function wheelNameFault(filename: string): string | undefined {
   return 'fault' in read ? (mangling(filename) ?? read).fault : undefined;
 }
 
-/** The normal form of a project's name (PEP 503, "Normalized Names"). */
+/** Normalises the name of a project (PEP 503, "Normalized Names"). */
 export function normaliseProject(name: string): string {
   return name.toLowerCase().replace(/[-_.]+/g, '-');
 }
 
 /**
- * The compatibility tags of a compressed tag set (PEP 425, "Compressed Tag Sets"), lower case, each once.
+ * Expands a compressed tag set (PEP 425, "Compressed Tag Sets"), lower case, without duplicates.
  *
- * @param segments - the python, abi and platform segment
+ * @param segments - the python, abi and platform segments
  */
 export function expandTags([pythons, abis, platforms]: readonly [string, string, string]): string[] {
   const [p, a, q] = [pythons, abis, platforms].map((segment) => [
@@ -87,7 +89,7 @@ export function expandTags([pythons, abis, platforms]: readonly [string, string,
   return p.flatMap((python) => a.flatMap((abi) => q.map((platform) => `${python}-${abi}-${platform}`)));
 }
 
-/** How many tags {@link expandTags} makes at most. */
+/** How many tags {@link expandTags} returns at most. */
 export function countTags(segments: readonly string[]): number {
   return segments.reduce((product, segment) => product * segment.split('.').length, 1);
 }
@@ -95,7 +97,7 @@ export function countTags(segments: readonly string[]): number {
 function readParts(filename: string): WheelName | Fault {
   if (!filename.endsWith('.whl')) return fault('it does not end in .whl');
   if (filename.length > MAX_LENGTH) return fault(`it is longer than ${MAX_LENGTH} bytes`);
-  const wrong = NOT_IN_A_NAME.exec(filename)?.[0];
+  const wrong = INVALID_CHARACTER.exec(filename)?.[0];
   if (wrong !== undefined) return characterFault(wrong);
   const parts = filename.slice(0, -'.whl'.length).split('-');
   if (parts.length !== 5 && parts.length !== 6) {
@@ -110,11 +112,11 @@ function readParts(filename: string): WheelName | Fault {
     (version === undefined ? versionFault(versionText) : undefined) ??
     (build === null ? buildFault(buildText) : undefined) ??
     tagFault(segments) ??
-    named(filename, project, version!, build ?? undefined, segments)
+    wheelName(filename, project, version!, build ?? undefined, segments)
   );
 }
 
-function named(
+function wheelName(
   filename: string,
   project: string,
   version: Version,
@@ -127,7 +129,7 @@ function named(
     project: normaliseProject(project),
     version,
     build,
-    // Three long segments make millions of tags, and most names in a listing are never asked for theirs.
+    // Expanded on demand: most names in a listing are never checked for their tags.
     get tags() {
       expanded ??= expandTags(segments);
       return expanded;
@@ -184,7 +186,7 @@ function readBuild(text: string): readonly [bigint, string] | null {
   return digits === undefined ? null : [BigInt(digits), rest!];
 }
 
-/** Why a name is wrong that a browser, a server or an old file system has mangled. */
+/** Recognises names that a browser, a server or an old file system has mangled. */
 function mangling(filename: string): Fault | undefined {
   if (filename !== filename.trimEnd()) return fault('it ends in white space', 'Rename it to end in .whl.');
   if (!filename.endsWith('.whl')) {

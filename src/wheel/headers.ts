@@ -1,22 +1,22 @@
-/** Header fields in the form of email, as METADATA and WHEEL hold them. */
+/** Parses email-style header fields, the format of METADATA and WHEEL. */
 
-/** Fields by lower-case name, each with its values in the order of the file. */
+/** Values by lower-case field name, in the order of the file. */
 export type Headers = ReadonlyMap<string, readonly string[]>;
 
 const FIELD = /^([\x21-\x39\x3b-\x7e]*):/;
 const CONTINUATION = /^[ \t]/;
 
 /**
- * Reads the header fields of a text as Python's `email.parser` does, by which pip and packaging read METADATA
- * (core metadata specification: "the format is … the email header format"): the first line that is no field
- * ends them, a field's value loses white space at its beginning alone, and a folded value keeps its line ends.
+ * Parses header fields as Python's `email.parser` does, which pip and packaging use for METADATA (core metadata
+ * specification: "the format is … the email header format"). The first line that is not a field ends the headers. Only
+ * leading white space of a value is removed, and a folded value keeps its line breaks.
  */
 export function readHeaders(text: string): Headers {
   const headers = new Map<string, string[]>();
   let last: string[] | undefined;
   for (const line of text.split(/\r\n|\r|\n/)) {
     if (CONTINUATION.test(line)) {
-      // It belongs to nothing where no field, or a line that the parser skips, comes before it.
+      // Ignored if it follows no field, or a line that the parser skips.
       if (last !== undefined) last[last.length - 1] += `\n${line}`;
       continue;
     }

@@ -1,11 +1,11 @@
-/** Asks a Python interpreter what it can install. */
+/** Queries a Python interpreter for the wheels that it can install. */
 import { type ExecFileException, execFile } from 'node:child_process';
 import { WheelStoreError } from '../errors.ts';
 import { oneLine, quote } from '../untrusted/quote.ts';
 
-/** What an interpreter says of itself. */
+/** A Python interpreter. */
 export interface Interpreter {
-  /** Absolute path, as the interpreter knows it. */
+  /** Absolute path (`sys.executable`). */
   readonly executable: string;
   /** Major, minor and micro version, such as 3.12.4. */
   readonly version: string;
@@ -17,13 +17,14 @@ const MAX_MILLISECONDS = 60_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
 /**
- * Which tags an interpreter takes is for its own pip to say, then for its packaging, and for nothing of ours.
- * The folder that the step runs in must not answer for it: `-c` puts that folder first on Python's path, and
- * it may be a checkout of pip or packaging. An environment without either, as uv makes it, is asked by the pip that
- * ensurepip would install: its wheel is in ensurepip's folder, or where the distribution keeps it
- * (WHEEL_PKG_DIR; Debian's python-wheels, which ensurepip itself may not be installed beside).
+ * The tags come from the interpreter's own pip, or else from its packaging. The working directory is removed from
+ * `sys.path`, where `-c` puts it first, because it may be a checkout of pip or packaging.
+ *
+ * Environments that uv creates contain neither, so the last resort is the pip wheel that ensurepip would install. It is
+ * in ensurepip's folder or where the distribution keeps it (WHEEL_PKG_DIR; Debian's python-wheels, which may be
+ * installed without ensurepip).
  */
-const QUESTION = `
+const TAGS_SCRIPT = `
 import sys
 sys.path[:] = [p for p in sys.path if p not in ('', '.')]
 import json
@@ -53,37 +54,37 @@ except ImportError:
         from packaging.tags import sys_tags
     except ImportError:
         sys_tags = bundled()
-answer = {
+result = {
     'executable': sys.executable,
     'version': '%d.%d.%d' % tuple(sys.version_info[:3]),
     'tags': None if sys_tags is None else [str(tag) for tag in sys_tags()],
 }
 print('')
-print(json.dumps(answer))
+print(json.dumps(result))
 `;
 
 /**
- * Runs an interpreter to learn its compatibility tags in its own order (PEP 425), from the `packaging.tags` that
- * its pip brings along, that is installed for it, or that is in the pip which ensurepip would install.
+ * Runs an interpreter to get its compatibility tags in its own order (PEP 425). They come from `packaging.tags`: in its
+ * pip, as an installed package, or in the pip that ensurepip would install.
  *
- * @param python - a command, or a path with or without spaces in it
- * @throws WheelStoreError when it does not start, fails, or has neither pip nor packaging
+ * @param python - a command or a path, which may contain spaces
+ * @throws WheelStoreError if it does not start, fails, or has neither pip nor packaging
  */
-export async function askInterpreter(python: string): Promise<Interpreter> {
-  const answer = readAnswer(await run(python));
-  if (answer === undefined) {
+export async function queryInterpreter(python: string): Promise<Interpreter> {
+  const result = parseResult(await run(python));
+  if (result === undefined) {
     throw unusable(
       `${quote(python)} runs, but does not respond as Python does.`,
       'Name a Python interpreter, such as python3.12 or the path of one.',
     );
   }
-  if (answer.tags === undefined) {
+  if (result.tags === undefined) {
     throw unusable(
-      `${quote(answer.executable)} (Python ${answer.version}) has neither pip (20 or newer) nor packaging, nor the pip of ensurepip, so it cannot say which wheels it can install.`,
+      `${quote(result.executable)} (Python ${result.version}) has neither pip (20 or newer) nor packaging, nor the pip of ensurepip, so it cannot say which wheels it can install.`,
       "Install one of them for it, for example by 'uv pip install pip' or 'python -m ensurepip'.",
     );
   }
-  return { ...answer, tags: answer.tags };
+  return { ...result, tags: result.tags };
 }
 
 function run(python: string): Promise<string> {
@@ -95,11 +96,11 @@ function run(python: string): Promise<string> {
       maxBuffer: MAX_OUTPUT_BYTES,
     } as const;
     try {
-      execFile(python, ['-c', QUESTION], { ...limits, windowsHide: true }, (error, stdout, stderr) =>
+      execFile(python, ['-c', TAGS_SCRIPT], { ...limits, windowsHide: true }, (error, stdout, stderr) =>
         error === null ? resolve(stdout) : fail(error, stderr),
       ).stdin?.end();
     } catch (error) {
-      // Node throws some of what keeps a program from starting: a file for a folder, Windows' batch files.
+      // Some failures to start are thrown: a file used as a folder, or a batch file on Windows.
       fail(error as ExecFileException, '');
     }
   });
@@ -115,7 +116,7 @@ function startFailure(python: string, error: ExecFileException, stderr: string):
   }
   const reason = reasonIn(stderr);
   const how = error.killed
-    ? `did not answer within ${MAX_MILLISECONDS / 1000} seconds`
+    ? `did not respond within ${MAX_MILLISECONDS / 1000} seconds`
     : `does not run (${oneLine(reason) || oneLine(String(error.signal ?? error.code))})`;
   return unusable(`The Python interpreter ${quote(python)} ${how}.`, remedyFor(python, reason), error);
 }
@@ -131,17 +132,19 @@ function remedyFor(python: string, reason: string): string {
   return 'Check that it starts by itself on this machine, or name another one.';
 }
 
-/** How the shims of version managers begin what they say; lists of versions and hints follow. */
+/** The first line of the errors of version managers; lists of versions and hints follow. */
 const VERSION_MANAGER =
   /^(?:pyenv: |asdf: |mise |No version is set for command |No preset version installed )/;
 const MAX_STDERR_CHARACTERS = 64 * 1024;
 
 /**
- * The line of an interpreter's stderr that says why it does not run: what a version manager's shim says first, the
- * fatal error of Python's own start (with the module that it lacks, and PYTHONHOME if that is set), else the last line,
- * which is where a traceback has its error.
+ * Finds the reason for a failed start in stderr, in this order:
  *
- * @returns one line; empty when nothing is said
+ * - the first line from a version manager's shim
+ * - Python's fatal error, with the missing module and the value of PYTHONHOME, if set
+ * - the last line, which is where a traceback has its error
+ *
+ * @returns one line; empty if there is no output
  */
 export function reasonIn(stderr: string): string {
   const lines = stderr
@@ -158,14 +161,14 @@ export function reasonIn(stderr: string): string {
   return [home, fatal, error].filter((line) => line !== undefined).join('; ');
 }
 
-/** The last line: what a sitecustomize prints comes before it. */
-function readAnswer(
+/** Parses the last line, since a sitecustomize may print something before it. */
+function parseResult(
   stdout: string,
 ): { executable: string; version: string; tags: string[] | undefined } | undefined {
   try {
-    const answer: unknown = JSON.parse(stdout.trimEnd().split('\n').at(-1)!);
-    if (typeof answer !== 'object' || answer === null) return undefined;
-    const { executable, version, tags } = answer as Record<string, unknown>;
+    const result: unknown = JSON.parse(stdout.trimEnd().split('\n').at(-1)!);
+    if (typeof result !== 'object' || result === null) return undefined;
+    const { executable, version, tags } = result as Record<string, unknown>;
     if (typeof executable !== 'string' || typeof version !== 'string') return undefined;
     return { executable, version, tags: Array.isArray(tags) ? tags.map(String) : undefined };
   } catch {

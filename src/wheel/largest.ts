@@ -1,4 +1,4 @@
-/** What takes the room in a wheel. */
+/** Finds the largest files in a wheel. */
 import type { ZipEntry } from './zip.ts';
 
 /** A file in a wheel. Sizes are in bytes. */
@@ -8,22 +8,22 @@ export interface PackedFile {
   readonly size: number;
 }
 
-/** What a wheel is made of. Sizes are in bytes. */
+/** A summary of a wheel's files. Sizes are in bytes. */
 export interface Inventory {
-  /** How many files it holds; folders are none. */
+  /** The number of files, without folders. */
   readonly files: number;
-  /** Of all files together, unpacked. */
+  /** Of all files together. */
   readonly unpackedSize: number;
-  /** Those that take the most room in the wheel, largest first. */
+  /** The files with the largest compressed size, largest first. */
   readonly largest: readonly PackedFile[];
 }
 
 /**
- * Sums a wheel's directory up, in one pass and without sorting it: it may have tens of thousands of entries.
+ * Summarises a wheel's entries, in one pass and without sorting them, since there may be tens of thousands.
  *
- * @param most - how many of the largest files are named
+ * @param maxLargest - how many of the largest files to list
  */
-export function takeInventory(entries: readonly ZipEntry[], most: number): Inventory {
+export function takeInventory(entries: readonly ZipEntry[], maxLargest: number): Inventory {
   const largest: PackedFile[] = [];
   let files = 0;
   let unpackedSize = 0;
@@ -31,10 +31,10 @@ export function takeInventory(entries: readonly ZipEntry[], most: number): Inven
     if (name.endsWith('/')) continue;
     files += 1;
     unpackedSize += size;
-    if (largest.length === most && compressedSize <= largest[most - 1]!.compressedSize) continue;
+    if (largest.length === maxLargest && compressedSize <= largest[maxLargest - 1]!.compressedSize) continue;
     const position = largest.findIndex((file) => file.compressedSize < compressedSize);
     largest.splice(position === -1 ? largest.length : position, 0, { name, compressedSize, size });
-    if (largest.length > most) largest.pop();
+    if (largest.length > maxLargest) largest.pop();
   }
   return { files, unpackedSize, largest };
 }

@@ -1,4 +1,4 @@
-/** Checks METADATA and WHEEL, the two files in which a wheel says what it is. */
+/** Checks METADATA and WHEEL, the two files that describe a wheel. */
 
 import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
@@ -8,36 +8,36 @@ import { isRequirement } from './requirement.ts';
 import { isSpecifierSet } from './requires-python.ts';
 import { comparePublic, compareVersions, readVersion, stripSpace } from './version.ts';
 
-/** What pip takes and a reader should know all the same. */
+/** Warnings about things that pip accepts. */
 export interface Finding {
   readonly warnings: readonly string[];
 }
 
-/** What is needed of METADATA. */
+/** The fields of METADATA that are used. */
 export interface Metadata extends Finding {
   /** As written. */
   readonly project: string;
-  /** As written, without the white space around it. */
+  /** As written, without surrounding white space. */
   readonly version: string;
   readonly requiresPython: string | undefined;
 }
 
-/** What is needed of WHEEL. */
+/** The fields of WHEEL that are used. */
 export interface WheelFile extends Finding {
   /** Compressed sets expanded, lower case. */
   readonly tags: readonly string[];
 }
 
-/** A Tag line may claim any number of tags; the largest of real ones, and all lines together, are below a hundred. */
+/** A single Tag line can expand to any number of tags; real wheels have fewer than a hundred in total. */
 const MAX_TAGS = 10_000;
 const MAX_TAG_LINES = 1_000;
 const MAX_REQUIREMENTS = 10_000;
 
 /**
- * Checks that METADATA (core metadata specification) is of the project and version that the filename names. A
- * local part that differs only warns: pip installs such a wheel by its path or URL, though not by its name.
+ * Checks that METADATA (core metadata specification) has the project and version of the filename. If only the local
+ * part of the version differs, that is just a warning: pip installs such a wheel by path or URL, but not by name.
  *
- * @throws WheelStoreError when it is of another project or version, or pip cannot read what it requires
+ * @throws WheelStoreError if the project or version differs, or if pip cannot parse a requirement
  */
 export function checkMetadata(headers: Headers, name: WheelName): Metadata {
   const { filename } = name;
@@ -101,10 +101,10 @@ function checkRequirements(requirements: readonly string[], { filename }: WheelN
 }
 
 /**
- * Checks WHEEL (binary distribution format, "Wheel-Version", "Tag", "Build") as pip does: the format must be one
- * that installers know. Tags or a build number that differ from the filename's only warn.
+ * Checks WHEEL (binary distribution format, "Wheel-Version", "Tag", "Build") as pip does: installers must support the
+ * format. Tags or a build tag that differ from the filename are just a warning.
  *
- * @throws WheelStoreError when pip would refuse the format
+ * @throws WheelStoreError if pip would refuse the format
  */
 export function checkWheelFile(headers: Headers, name: WheelName): WheelFile {
   const format = formatWarnings(headers.get('wheel-version')?.[0], name);
@@ -148,7 +148,7 @@ function tagWarnings(tags: readonly string[], name: WheelName): string[] {
   ];
 }
 
-/** Tools of many years put a build tag into the filename alone, so its absence in WHEEL says nothing. */
+/** Many older tools put the build tag only into the filename, so a WHEEL without one is fine. */
 function buildWarnings(build: string | undefined, name: WheelName): string[] {
   if (build === undefined) return [];
   const outside = name.build === undefined ? '' : `${name.build[0]}${name.build[1]}`;

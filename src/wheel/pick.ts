@@ -1,41 +1,41 @@
-/** Of several wheels, the one that pip would install. */
+/** Picks the wheel that pip would install. */
 import type { WheelName } from './filename.ts';
 import type { Interpreter } from './interpreter.ts';
 import { compareVersions, isPreRelease, type Version } from './version.ts';
 
 export { allowsPython } from './requires-python.ts';
 
-/** A wheel with what pip orders it by. */
+/** A wheel with its sort keys. */
 interface Ranked<T> {
   readonly candidate: T;
   readonly version: Version;
-  /** Index of the best of its tags in the interpreter's list. */
+  /** Index of its best tag in the interpreter's list. */
   readonly tag: number;
   readonly build: WheelName['build'];
 }
 
 /**
- * The wheels that an interpreter can install, best first, in the order in which pip prefers them (PEP 425,
- * "Use"; PEP 427, "build number"; PEP 440, "Handling of pre-releases"): final releases before pre-releases,
- * higher versions first, then the better tag, then the higher build. Equals keep their order.
+ * Sorts the wheels that an interpreter can install by pip's order of preference, best first (PEP 425, "Use"; PEP 427,
+ * "build number"; PEP 440, "Handling of pre-releases"): final releases before pre-releases, then the higher version,
+ * the better tag, the higher build. The sort is stable.
  */
 export function rankWheels<T extends { readonly name: WheelName }>(
   candidates: readonly T[],
   interpreter: Interpreter,
 ): T[] {
-  const places = new Map(interpreter.tags.map((tag, index) => [tag, index] as const).reverse());
+  const tagRanks = new Map(interpreter.tags.map((tag, index) => [tag, index] as const).reverse());
   return candidates
-    .flatMap((candidate) => rank(candidate, places))
+    .flatMap((candidate) => rank(candidate, tagRanks))
     .sort(byPreference)
     .map(({ candidate }) => candidate);
 }
 
 function rank<T extends { readonly name: WheelName }>(
   candidate: T,
-  places: ReadonlyMap<string, number>,
+  tagRanks: ReadonlyMap<string, number>,
 ): Ranked<T>[] {
   const { tags, version, build } = candidate.name;
-  const tag = tags.reduce((best, name) => Math.min(best, places.get(name) ?? Infinity), Infinity);
+  const tag = tags.reduce((best, name) => Math.min(best, tagRanks.get(name) ?? Infinity), Infinity);
   return tag === Infinity ? [] : [{ candidate, version, tag, build }];
 }
 
@@ -48,7 +48,7 @@ function byPreference(a: Ranked<unknown>, b: Ranked<unknown>): number {
   );
 }
 
-/** No build tag sorts before every build tag; the rest after the number sorts by code point, as Python's does. */
+/** No build tag is the lowest; what follows the number is compared by code point, as in Python. */
 function compareBuilds(a: WheelName['build'], b: WheelName['build']): number {
   if (a === undefined || b === undefined) return Number(a !== undefined) - Number(b !== undefined);
   if (a[0] !== b[0]) return a[0] < b[0] ? -1 : 1;

@@ -1,4 +1,4 @@
-/** Opens a wheel that is to be stored, and checks all of it while it is hashed. */
+/** Opens a wheel that is about to be stored, and checks all of it while hashing it. */
 
 import { type OpenWheel, openWheel } from '../disk/open-wheel.ts';
 import { firstOf, quote } from '../untrusted/quote.ts';
@@ -9,19 +9,19 @@ import { compareRecord, MAX_HASHED_BYTES } from './record.ts';
 
 const MAX_NAMED = 3;
 
-/** A wheel that may go into the store. */
+/** A wheel that has passed all checks. */
 export interface CheckedWheel {
   readonly wheel: OpenWheel;
   readonly contents: WheelContents;
 }
 
 /**
- * Opens a wheel, checks it as pip does before and while it installs one, and hashes it. After its directory, the file
- * is read once: what is hashed is unpacked at the same time, so that each entry's size and checksum are known.
+ * Opens a wheel, checks it as pip does before and during installation, and hashes it. Apart from its directory, the
+ * file is read only once: entries are unpacked and compared with their size and checksum while the file is hashed.
  *
  * @param path - absolute
- * @throws WheelStoreError when it cannot be read, changes meanwhile, or pip would not install it
- * @throws the signal's reason when it aborts
+ * @throws WheelStoreError if it cannot be read, changes in the meantime, or pip would not install it
+ * @throws the signal's reason if it aborts
  */
 export async function readWheel(path: string, name: WheelName, signal: AbortSignal): Promise<CheckedWheel> {
   let found: { inspection: Inspection; data: DataCheck } | undefined;
@@ -32,12 +32,15 @@ export async function readWheel(path: string, name: WheelName, signal: AbortSign
       size <= MAX_HASHED_BYTES && record.rows.get(entry)?.algorithm === 'sha256';
     const data = checkData(archive.entries, archive.around.before, name.filename, isHashed);
     found = { inspection, data };
-    return data.take;
+    return data.write;
   });
   const { inspection, data } = found!;
   const { contents, archive, record } = inspection;
-  const late = [...compareRecord(record, archive.entries, data.digests, name), ...warnUnchecked(data, name)];
-  return { wheel, contents: { ...contents, warnings: [...contents.warnings, ...late] } };
+  const dataWarnings = [
+    ...compareRecord(record, archive.entries, data.digests, name),
+    ...warnUnchecked(data, name),
+  ];
+  return { wheel, contents: { ...contents, warnings: [...contents.warnings, ...dataWarnings] } };
 }
 
 function warnUnchecked({ unchecked }: DataCheck, { filename }: WheelName): string[] {

@@ -1,4 +1,4 @@
-/** Reads RECORD, the list of a wheel's files. */
+/** Parses RECORD, the list of a wheel's files. */
 
 import { firstOf, quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
@@ -6,9 +6,9 @@ import type { WheelName } from './filename.ts';
 import type { Finding } from './metadata.ts';
 import type { ZipEntry } from './zip.ts';
 
-/** A file as RECORD lists it. */
+/** One row of RECORD. */
 export interface RecordRow {
-  /** Such as sha256; empty when RECORD tells no digest. */
+  /** Such as sha256; empty if the row has no digest. */
   readonly algorithm: string;
   /** Base64url without padding. */
   readonly digest: string;
@@ -16,26 +16,28 @@ export interface RecordRow {
   readonly size: string;
 }
 
-/** RECORD by the names of the files; of a name that it lists twice the last row. */
+/** The rows of RECORD by filename; if a name is listed twice, the last row counts. */
 export interface RecordRows extends Finding {
   readonly rows: ReadonlyMap<string, RecordRow>;
 }
 
-/** Unpacked, larger files are not compared with RECORD's digests: it would take as long as to hash the wheel again. */
+/**
+ * Larger unpacked files are not compared with RECORD's digests, which would take as long as hashing the wheel again.
+ */
 export const MAX_HASHED_BYTES = 16 * 1024 * 1024;
-/** Python's csv reader takes no longer ones (`csv.field_size_limit`). */
+/** The limit of Python's csv reader (`csv.field_size_limit`). */
 const MAX_FIELD_CHARACTERS = 131_072;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: Python ends a line at them
+// biome-ignore lint/suspicious/noControlCharactersInRegex: Python splits lines at them
 const LINE_END = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/;
 /** Files that RECORD need not list (binary distribution format, "Signed wheel files"). */
 const UNLISTED = /\.dist-info\/RECORD(?:\.jws|\.p7s)?$/;
 const MAX_NAMED = 3;
 
 /**
- * Reads RECORD as pip does, by Python's csv reader line by line (binary distribution format, "The .dist-info
+ * Parses RECORD as pip does, which runs Python's csv reader over its lines (binary distribution format, "The .dist-info
  * directory"; recording installed projects, "The RECORD file").
  *
- * @throws WheelStoreError for rows that pip fails at, and for rows of more than three columns
+ * @throws WheelStoreError for rows that make pip fail, and for rows with more than three columns
  */
 export function readRecord(text: string, { filename }: WheelName): RecordRows {
   const rows = new Map<string, RecordRow>();
@@ -58,10 +60,10 @@ export function readRecord(text: string, { filename }: WheelName): RecordRows {
 }
 
 /**
- * Compares RECORD with what is in the archive.
+ * Compares RECORD with the entries of the archive.
  *
- * @param digests - SHA-256 of what entries unpack to, base64url without padding, as far as it is known
- * @returns warnings: pip compares neither, PyPI does
+ * @param digests - SHA-256 of the unpacked entries, base64url without padding, where known
+ * @returns warnings, not errors: PyPI checks this, pip does not
  */
 export function compareRecord(
   { rows }: RecordRows,
@@ -73,7 +75,7 @@ export function compareRecord(
     entries.filter(({ name }) => !name.endsWith('/')).map((entry) => [entry.name, entry]),
   );
   const unlisted = [...files.keys()].filter((name) => !rows.has(name) && !UNLISTED.test(name));
-  const absent = [...rows.keys()].filter(
+  const missing = [...rows.keys()].filter(
     (name) => !files.has(name) && !name.endsWith('/') && !UNLISTED.test(name),
   );
   const different = [...files].filter(([name, entry]) =>
@@ -81,7 +83,7 @@ export function compareRecord(
   );
   const found = [
     ...(unlisted.length === 0 ? [] : [`does not list ${list(unlisted)}`]),
-    ...(absent.length === 0 ? [] : [`lists ${list(absent)}, which it does not contain`]),
+    ...(missing.length === 0 ? [] : [`lists ${list(missing)}, which it does not contain`]),
     ...(different.length === 0
       ? []
       : [`has another hash or size for ${list(different.map(([name]) => name))}`]),
@@ -110,14 +112,16 @@ function rowFault(fields: readonly string[]): string | undefined {
     : undefined;
 }
 
-/** The lines of a text as Python's `str.splitlines` splits it. */
+/** Splits a text into lines as Python's `str.splitlines` does. */
 export function splitLines(text: string): string[] {
   const lines = text.split(LINE_END);
   if (lines.at(-1) === '') lines.pop();
   return lines;
 }
 
-/** Python's csv reader over the lines of a text, which have lost their ends: an open quote joins what follows. */
+/**
+ * Python's csv reader over lines without their line ends: after an open quote, the next line is joined to the field.
+ */
 function* readCsv(text: string): Generator<string[]> {
   let row: CsvRow | undefined;
   for (const line of splitLines(text)) {
@@ -130,7 +134,7 @@ function* readCsv(text: string): Generator<string[]> {
   if (row !== undefined) yield row.fields;
 }
 
-/** One row, read leniently as by `csv.reader` without `strict`. */
+/** One row, parsed as leniently as by `csv.reader` without `strict`. */
 class CsvRow {
   readonly fields: string[] = [];
   isOpen = false;
@@ -163,7 +167,7 @@ class CsvRow {
     return this.isOpen ? at + 1 : this.#rest(line, at);
   }
 
-  /** Up to the next comma: quotes within a field are part of it. */
+  /** Reads up to the next comma; quotes within the field are literal. */
   #rest(line: string, at: number): number {
     const comma = line.indexOf(',', at);
     this.fields.push(this.#field + line.slice(at, comma === -1 ? undefined : comma));

@@ -1,8 +1,8 @@
-/** Whether a text is a requirement (dependency specifiers specification, PEP 508), as packaging reads one. */
+/** Checks requirements (dependency specifiers specification, PEP 508) with the grammar of packaging's parser. */
 
-/** Of real requirements the longest have some hundreds. */
+/** The longest real requirements have a few hundred characters. */
 const MAX_CHARACTERS = 16_384;
-/** Python's own limit of recursion ends packaging's parser earlier. */
+/** packaging's parser is bounded by Python's recursion limit, which it reaches earlier. */
 const MAX_DEPTH = 100;
 
 const RELEASE = 'v?(?:[0-9]+!)?[0-9]+(?:\\.[0-9]+)';
@@ -10,7 +10,7 @@ const PRE = '(?:[-_.]?(?:alpha|beta|preview|pre|a|b|c|rc)[-_.]?[0-9]*)?';
 const POST = '(?:-[0-9]+|[-_.]?(?:post|rev|r)[-_.]?[0-9]*)?';
 const DEV = '(?:[-_.]?dev[-_.]?[0-9]*)?';
 const LOCAL = '(?:\\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?';
-/** packaging's `Specifier`, whose look-behinds are the operators here. */
+/** packaging's `Specifier`, with its look-behinds replaced by the operators. */
 const SPECIFIER = [
   '===\\s*[^\\s;)]*',
   `(?:==(?!=)|!=)\\s*${RELEASE}*(?:\\.\\*|${PRE}${POST}${DEV}${LOCAL})?`,
@@ -35,15 +35,15 @@ const RULES = {
 } as const satisfies Readonly<Record<string, RegExp>>;
 
 /**
- * Whether packaging's `Requirement`, and so pip, reads a text.
+ * Whether packaging's `Requirement`, and therefore pip, can parse a text.
  *
- * @param text - without white space around it
+ * @param text - without surrounding white space
  */
 export function isRequirement(text: string): boolean {
-  return text.length <= MAX_CHARACTERS && new Reader(text).isRequirement();
+  return text.length <= MAX_CHARACTERS && new Parser(text).isRequirement();
 }
 
-class Reader {
+class Parser {
   readonly #text: string;
   #at = 0;
 
@@ -52,15 +52,16 @@ class Reader {
   }
 
   isRequirement(): boolean {
-    this.#takes('space');
-    if (!this.#takes('identifier')) return false;
-    this.#takes('space');
-    if (this.#takes('[') && !this.#takesExtras()) return false;
-    this.#takes('space');
-    return (this.#takes('@') ? this.#takesUrl() : this.#takesVersions()) && this.#at === this.#text.length;
+    this.#accept('space');
+    if (!this.#accept('identifier')) return false;
+    this.#accept('space');
+    if (this.#accept('[') && !this.#acceptExtras()) return false;
+    this.#accept('space');
+    return (this.#accept('@') ? this.#acceptUrl() : this.#acceptVersions()) && this.#at === this.#text.length;
   }
 
-  #takes(rule: string): boolean {
+  /** Advances past the rule if it matches here. */
+  #accept(rule: string): boolean {
     const pattern = (RULES as Readonly<Record<string, RegExp>>)[rule]!;
     pattern.lastIndex = this.#at;
     if (!pattern.test(this.#text)) return false;
@@ -68,68 +69,68 @@ class Reader {
     return true;
   }
 
-  #takesExtras(): boolean {
-    this.#takes('space');
-    if (this.#takes('identifier')) {
-      for (this.#takes('space'); this.#takes(','); this.#takes('space')) {
-        this.#takes('space');
-        if (!this.#takes('identifier')) return false;
+  #acceptExtras(): boolean {
+    this.#accept('space');
+    if (this.#accept('identifier')) {
+      for (this.#accept('space'); this.#accept(','); this.#accept('space')) {
+        this.#accept('space');
+        if (!this.#accept('identifier')) return false;
       }
     }
-    this.#takes('space');
-    return this.#takes(']');
+    this.#accept('space');
+    return this.#accept(']');
   }
 
-  #takesUrl(): boolean {
-    this.#takes('space');
-    if (!this.#takes('url')) return false;
-    return !this.#takes('space') || this.#at === this.#text.length || this.#takesMarker();
+  #acceptUrl(): boolean {
+    this.#accept('space');
+    if (!this.#accept('url')) return false;
+    return !this.#accept('space') || this.#at === this.#text.length || this.#acceptMarker();
   }
 
-  #takesVersions(): boolean {
-    const isEnclosed = this.#takes('(');
-    this.#takes('space');
-    while (this.#takes('specifier')) {
+  #acceptVersions(): boolean {
+    const isEnclosed = this.#accept('(');
+    this.#accept('space');
+    while (this.#accept('specifier')) {
       if (/^(?:\.\*|\+[a-z0-9])/.test(this.#text.slice(this.#at, this.#at + 2))) return false;
-      this.#takes('space');
-      if (!this.#takes(',')) break;
-      this.#takes('space');
+      this.#accept('space');
+      if (!this.#accept(',')) break;
+      this.#accept('space');
     }
-    this.#takes('space');
-    if (isEnclosed && !this.#takes(')')) return false;
-    this.#takes('space');
-    return this.#at === this.#text.length || this.#takesMarker();
+    this.#accept('space');
+    if (isEnclosed && !this.#accept(')')) return false;
+    this.#accept('space');
+    return this.#at === this.#text.length || this.#acceptMarker();
   }
 
-  #takesMarker(): boolean {
-    return this.#takes(';') && this.#takesExpression(0);
+  #acceptMarker(): boolean {
+    return this.#accept(';') && this.#acceptExpression(0);
   }
 
-  #takesExpression(depth: number): boolean {
+  #acceptExpression(depth: number): boolean {
     if (depth > MAX_DEPTH) return false;
     do {
-      if (!this.#takesAtom(depth)) return false;
-    } while (this.#takes('logical'));
+      if (!this.#acceptAtom(depth)) return false;
+    } while (this.#accept('logical'));
     return true;
   }
 
-  #takesAtom(depth: number): boolean {
-    this.#takes('space');
-    const isTaken = this.#takes('(')
-      ? this.#takesExpression(depth + 1) && this.#takes(')')
-      : this.#takesVariable() && this.#takesComparison() && this.#takesVariable();
-    this.#takes('space');
-    return isTaken;
+  #acceptAtom(depth: number): boolean {
+    this.#accept('space');
+    const isAccepted = this.#accept('(')
+      ? this.#acceptExpression(depth + 1) && this.#accept(')')
+      : this.#acceptVariable() && this.#acceptComparison() && this.#acceptVariable();
+    this.#accept('space');
+    return isAccepted;
   }
 
-  #takesVariable(): boolean {
-    this.#takes('space');
-    const isTaken = this.#takes('variable') || this.#takes('text');
-    this.#takes('space');
-    return isTaken;
+  #acceptVariable(): boolean {
+    this.#accept('space');
+    const isAccepted = this.#accept('variable') || this.#accept('text');
+    this.#accept('space');
+    return isAccepted;
   }
 
-  #takesComparison(): boolean {
-    return this.#takes('in') || this.#takes('notIn') || this.#takes('operator');
+  #acceptComparison(): boolean {
+    return this.#accept('in') || this.#accept('notIn') || this.#accept('operator');
   }
 }

@@ -1,30 +1,30 @@
-/** Whether a wheel's Requires-Python admits an interpreter. */
+/** Compares a wheel's Requires-Python with an interpreter. */
 import type { Interpreter } from './interpreter.ts';
 import { compareVersions, readVersion, stripSpace, type Version } from './version.ts';
 
-/** One clause of a specifier set, such as `>=3.9`: whether it admits a version of Python. */
+/** One clause of a specifier set, such as `>=3.9`: whether it allows a version of Python. */
 type Clause = (python: Version) => boolean;
 
-/** PEP 440, "Version specifiers". A `.*` may follow a release alone, and only == and != take one. */
+/** PEP 440, "Version specifiers". `.*` may follow only a plain release, and only after == or !=. */
 const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*(.*)$/s;
 const WILDCARD = /^(v?(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*)\.\*$/i;
 
 /**
- * Whether an interpreter may install a wheel with this Requires-Python (core metadata specification; PEP 440,
- * "Version specifiers"). As pip does it: an invalid specifier admits every interpreter, and a pre-release of
- * Python counts as the release.
+ * Whether an interpreter may install a wheel with this Requires-Python (core metadata specification; PEP 440, "Version
+ * specifiers"). As in pip, an invalid specifier allows every interpreter, and a pre-release of Python counts as the
+ * release.
  *
- * @param requiresPython - METADATA's Requires-Python; undefined admits every interpreter
+ * @param requiresPython - METADATA's Requires-Python; undefined allows every interpreter
  */
 export function allowsPython(requiresPython: string | undefined, interpreter: Interpreter): boolean {
   const clauses = (requiresPython ?? '').split(',').map(stripSpace).filter(Boolean).map(readClause);
   if (!clauses.every((clause) => clause !== undefined)) return true;
   const release = /^[0-9]+(?:\.[0-9]+)*/.exec(interpreter.version)?.[0];
   const python = readVersion(release ?? '');
-  return python === undefined || clauses.every((admits) => admits(python));
+  return python === undefined || clauses.every((allows) => allows(python));
 }
 
-/** Whether a text is a set of specifiers that packaging reads, such as `>=3.9,<4`; an empty one is. */
+/** Whether packaging accepts a text as a set of specifiers, such as `>=3.9,<4`; the empty set is valid. */
 export function isSpecifierSet(text: string): boolean {
   return text
     .split(',')
@@ -56,13 +56,13 @@ function comparingClause(operator: string, version: Version): Clause | undefined
   const { epoch, release, local } = version;
   if (local !== undefined && operator !== '==' && operator !== '!=') return undefined;
   if (operator === '~=' && release.length < 2) return undefined;
-  const isIn = RANGES[operator]!;
+  const isInRange = RANGES[operator]!;
   return (python) =>
-    isIn(compareVersions(python, version)) &&
+    isInRange(compareVersions(python, version)) &&
     (operator !== '~=' || startsWith(python, epoch, release.slice(0, -1)));
 }
 
-/** By operator: whether it admits a version by its difference from the clause's own. */
+/** By operator: whether it allows a version, given the result of comparing it with that of the clause. */
 const RANGES: Readonly<Record<string, (difference: number) => boolean>> = {
   '==': (difference) => difference === 0,
   '!=': (difference) => difference !== 0,

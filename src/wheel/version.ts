@@ -1,11 +1,11 @@
-/** Versions as the version specifiers specification (PEP 440) reads, normalises and orders them: read once, then compared. */
+/** Parses, normalises and compares versions (version specifiers specification, PEP 440). */
 
-/** A version, read. Numbers keep all their digits: dates and hashes such as `+1e5` are no floats. */
+/** A parsed version. Numbers keep all digits of long dates, and `+1e5` is text, not a number. */
 export interface Version {
   /** The normal form (PEP 440, "Normalization"), local part included. */
   readonly text: string;
   readonly epoch: bigint;
-  /** As written: 1.0 and 1 are equal, but `==1.0.*` and `==1.*` are not. */
+  /** Not normalised: 1.0 and 1 are equal, but `==1.0.*` and `==1.*` are not. */
   readonly release: readonly bigint[];
   readonly pre: { readonly phase: Phase; readonly number: bigint } | undefined;
   readonly post: bigint | undefined;
@@ -28,10 +28,10 @@ const VERSION = new RegExp(
   'i',
 );
 
-/** What Python counts as white space, which JavaScript's own set differs from in six characters. */
+/** Python's white space, which differs from JavaScript's in six characters. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: Python counts them as white space
 const WHITE_SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
-/** Of real versions even those with a date and two hashes are below a hundred; Python reads no longer numbers than 4,300 digits. */
+/** Real versions have fewer than 100 characters, even with a date and two hashes; Python parses up to 4,300 digits. */
 const MAX_LENGTH = 1_000;
 
 const PHASES: Readonly<Record<string, Phase>> = {
@@ -46,10 +46,10 @@ const PHASES: Readonly<Record<string, Phase>> = {
 };
 
 /**
- * Reads a version.
+ * Parses a version.
  *
- * @param text - may have white space around it, as everywhere in PEP 440
- * @returns undefined when the text is not a version, or one of more than 1,000 characters
+ * @param text - may have surrounding white space, which PEP 440 allows
+ * @returns undefined if the text is not a version, or has more than 1,000 characters
  */
 export function readVersion(text: string): Version | undefined {
   const stripped = stripSpace(text);
@@ -73,15 +73,15 @@ export function isPreRelease({ pre, dev }: Version): boolean {
 }
 
 /**
- * Which of two versions is the higher (PEP 440, "Summary of permitted suffixes and relative ordering").
+ * Compares two versions (PEP 440, "Summary of permitted suffixes and relative ordering").
  *
- * @returns below zero when `a` is the lower, above zero when it is the higher, zero when they are equal
+ * @returns negative if `a` is lower, positive if it is higher, zero if they are equal
  */
 export function compareVersions(a: Version, b: Version): number {
   return comparePublic(a, b) || compareLocal(a.local, b.local);
 }
 
-/** Like {@link compareVersions}, without regard to local parts. */
+/** Like {@link compareVersions}, but ignores local parts. */
 export function comparePublic(a: Version, b: Version): number {
   return (
     compare(a.epoch, b.epoch) ||
@@ -93,7 +93,7 @@ export function comparePublic(a: Version, b: Version): number {
   );
 }
 
-/** Takes off what Python's `str.strip` takes off. */
+/** Trims like Python's `str.strip`. */
 export function stripSpace(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && WHITE_SPACE.test(text[start]!)) start += 1;
@@ -121,26 +121,26 @@ function compare(a: bigint | string, b: bigint | string): number {
   return a < b ? -1 : 1;
 }
 
-/** What is left out counts as zero. */
+/** Missing parts count as zero. */
 function compareReleases(a: readonly bigint[], b: readonly bigint[]): number {
   const longer = a.length > b.length ? a : b;
   const differing = longer.findIndex((_, index) => (a[index] ?? 0n) !== (b[index] ?? 0n));
   return differing === -1 ? 0 : compare(a[differing] ?? 0n, b[differing] ?? 0n);
 }
 
-/** A development release of a final release comes before all of its pre-releases. */
+/** The development release of a final release comes before its pre-releases. */
 function rankOfPhase({ pre, post, dev }: Version): number {
   if (pre !== undefined) return ['a', 'b', 'rc'].indexOf(pre.phase);
   return post === undefined && dev !== undefined ? -1 : 3;
 }
 
-/** A development release comes before what it leads to. */
+/** A development release comes before the release itself. */
 function compareDev(a: bigint | undefined, b: bigint | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   return compare(a, b);
 }
 
-/** No local part comes first, letters come before numbers, and what goes on comes after what ends. */
+/** No local part comes first, letters come before numbers, and a longer local part comes after its prefix. */
 function compareLocal(a: Version['local'], b: Version['local']): number {
   if (a === undefined || b === undefined) return Number(b === undefined) - Number(a === undefined);
   for (const [index, part] of a.entries()) {

@@ -1,29 +1,30 @@
-/** Where a zip archive ends, and with it where it begins. */
+/** Locates a zip archive within a file, starting from its end record. */
 import type { FileHandle } from 'node:fs/promises';
 import { broken } from './broken.ts';
 
-/** The zip inside of a file, which other bytes may precede or follow. All figures are bytes or counts. */
+/** The position of a zip archive in a file that may have other bytes before and after it. */
 export interface ZipEnd {
-  /** What every offset in the archive is to be raised by: the length of what precedes it. */
+  /** Number of bytes before the archive, which must be added to every offset in it. */
   readonly shift: number;
-  /** Where the directory of the archive lies, in the file. */
+  /** The byte range of the directory in the file. */
   readonly directory: { readonly start: number; readonly end: number };
+  /** Number of entries. */
   readonly entries: number;
-  /** How many bytes follow the archive. */
+  /** Number of bytes after the archive. */
   readonly trailing: number;
 }
 
-/** What one of the two forms of the end record says. */
+/** The fields of the end record, in either of its two forms. */
 interface EndRecord {
   readonly disk: number;
   readonly entries: number;
   readonly size: number;
   readonly offset: number;
-  /** Where the record itself begins, which is where the directory ends. */
+  /** Where the record begins in the tail that was read; the directory ends there. */
   readonly start: number;
 }
 
-// APPNOTE 4.3.14 to 4.3.16: the zip64 record, its locator and the end record follow each other.
+// APPNOTE 4.3.14 to 4.3.16, in this order: the zip64 record, its locator, the end record.
 const END_BYTES = 22;
 const LOCATOR_BYTES = 20;
 const ZIP64_END_BYTES = 56;
@@ -33,11 +34,11 @@ const LOCATOR_SIGNATURE = 0x07064b50;
 const ZIP64_END_SIGNATURE = 0x06064b50;
 
 /**
- * Finds the end of a zip archive as Python's zipfile does, which takes bytes before and after the archive
- * (PKWARE APPNOTE 4.3.14 to 4.3.16), where a reader in JavaScript takes none.
+ * Finds the end of a zip archive as Python's zipfile does (PKWARE APPNOTE 4.3.14 to 4.3.16). Unlike yauzl, it accepts
+ * bytes before and after the archive.
  *
  * @param size - of the file, in bytes
- * @throws WheelStoreError when there is none, because the file is cut off or no zip archive
+ * @throws WheelStoreError if there is none: the file is cut off or not a zip archive
  */
 export async function findZipEnd(file: FileHandle, size: number, filename: string): Promise<ZipEnd> {
   if (size === 0) throw broken(filename, 'is an empty file');
@@ -45,7 +46,7 @@ export async function findZipEnd(file: FileHandle, size: number, filename: strin
   const tail = Buffer.alloc(Math.min(size, END_BYTES + MAX_COMMENT_BYTES + before));
   await file.read(tail, 0, tail.length, size - tail.length);
   const at = tail.lastIndexOf(END_SIGNATURE);
-  if (at === -1 || at + END_BYTES > tail.length) throw await noZip(file, size, filename);
+  if (at === -1 || at + END_BYTES > tail.length) throw await notZip(file, size, filename);
   const end = at + END_BYTES + tail.readUInt16LE(at + 20);
   if (end > tail.length) throw broken(filename, 'is cut off: the comment at its end is not whole');
   const record = readZip64End(tail, at, filename) ?? readEnd(tail, at);
@@ -86,7 +87,7 @@ function readZip64End(tail: Buffer, at: number, filename: string): EndRecord | u
   };
 }
 
-async function noZip(file: FileHandle, size: number, filename: string) {
+async function notZip(file: FileHandle, size: number, filename: string) {
   const head = Buffer.alloc(Math.min(size, 512));
   await file.read(head, 0, head.length, 0);
   if (head.toString('latin1').startsWith('PK\x03\x04')) {

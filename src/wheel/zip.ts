@@ -1,4 +1,4 @@
-/** Reads the directory of a zip archive and single entries of it, never the archive as a whole. */
+/** Reads the directory of a zip archive and single entries, but never the whole archive. */
 import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -14,15 +14,16 @@ import { findZipEnd, type ZipEnd } from './zip-end.ts';
 /** A file or folder in the archive. Sizes and offsets are in bytes. */
 export interface ZipEntry {
   readonly name: string;
-  /** Number of the compression (PKWARE APPNOTE 4.4.5). */
+  /** Compression method (PKWARE APPNOTE 4.4.5). */
   readonly method: number;
   readonly crc32: number;
   readonly compressedSize: number;
   readonly size: number;
-  /** Where its data begins, from the beginning of the archive. */
+  /** Offset of its data from the beginning of the archive. */
   readonly dataStart: number;
+  /** Offset of its local header from the beginning of the archive. */
   readonly headerStart: number;
-  /** Whether a zip64 field has another length than belongs to it (APPNOTE 4.5.3). */
+  /** Whether a zip64 field has the wrong length (APPNOTE 4.5.3). */
   readonly hasFaultyZip64: boolean;
 }
 
@@ -30,36 +31,36 @@ export interface ZipEntry {
 export interface Archive {
   /** In the order of the directory. */
   readonly entries: readonly ZipEntry[];
-  /** How many bytes the file holds before and after the archive. */
+  /** Number of bytes in the file before and after the archive. */
   readonly around: { readonly before: number; readonly after: number };
   /**
    * Reads one entry into memory.
    *
-   * @param most - how many bytes it may hold
-   * @throws WheelStoreError when it is larger, damaged or in a compression that is not read
+   * @param maxBytes - of its compressed and its unpacked data
+   * @throws WheelStoreError if it is larger, damaged, or its compression method is not supported
    */
-  read(entry: ZipEntry, most: number): Promise<Buffer>;
+  read(entry: ZipEntry, maxBytes: number): Promise<Buffer>;
 }
 
-/** APPNOTE 4.4.3: what Python's zipfile reads at most; 6.3 brought LZMA. */
+/** APPNOTE 4.4.3: the newest that Python's zipfile reads; 6.3 added LZMA. */
 const NEWEST_FORMAT = 63;
 /** APPNOTE 4.4.4: encrypted, patch data, strong encryption. */
 const UNREADABLE_FLAGS = 0x1 | 0x20 | 0x40;
 const UTF8_FLAG = 0x800;
-/** Sizes and CRC stand behind the data and not in the local header. */
+/** Sizes and CRC follow the data instead of being in the local header. */
 const DESCRIPTOR_FLAG = 0x8;
 const ZIP64_MARK = 0xffffffff;
-/** The largest of real wheels have some 50,000 entries. */
+/** The largest real wheels have about 50,000 entries. */
 const MAX_ENTRIES = 1_000_000;
 const MAX_DIRECTORY_BYTES = 256 * 1024 * 1024;
 
 /**
- * Reads the directory of a zip archive and checks all of it (PKWARE APPNOTE). Every entry's data lies inside of the
- * file, before the directory, over no other entry's, behind a local header of the same name.
+ * Reads and checks the directory of a zip archive (PKWARE APPNOTE). Each entry's data must be in the file, before the
+ * directory, after a local header with the same name, and must not overlap other entries.
  *
- * @param file - stays open, and is read for as long as the archive is
+ * @param file - must stay open as long as the archive is used
  * @param filename - for error messages
- * @throws WheelStoreError when the archive is damaged or cut off
+ * @throws WheelStoreError if the archive is damaged or cut off
  */
 export async function readArchive(file: FileHandle, filename: string): Promise<Archive> {
   const end = await findZipEnd(file, (await file.stat()).size, filename);
@@ -70,11 +71,11 @@ export async function readArchive(file: FileHandle, filename: string): Promise<A
     );
   }
   const entries = await readDirectory(new BlockReader(file, end.shift), end, filename);
-  checkPlaces(entries, end, filename);
+  checkPositions(entries, end, filename);
   return {
     entries,
     around: { before: end.shift, after: end.trailing },
-    read: (entry, most) => readEntry(file, end.shift, entry, most, filename),
+    read: (entry, maxBytes) => readEntry(file, end.shift, entry, maxBytes, filename),
   };
 }
 
@@ -91,7 +92,7 @@ async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string)
     false,
     false,
   );
-  // Read to its end before the local headers are: each of the two passes reads forwards.
+  // Two passes, first the directory and then the local headers, so that each reads forwards.
   const raw: { readonly entry: yauzl.Entry; readonly position: number }[] = [];
   let bytes = 0;
   try {
@@ -114,29 +115,29 @@ async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string)
   return entries;
 }
 
-/** In a local header both sizes are in the field, if one is. */
+/** In a local header, a zip64 field contains both sizes. */
 function hasFaultyField({ extraField, compressedSize, uncompressedSize }: yauzl.LocalFileHeader): boolean {
   if (extraField.length === 0) return false;
   const isMarked = compressedSize === ZIP64_MARK || uncompressedSize === ZIP64_MARK;
   return zip64Lengths(yauzl.parseExtraFields(extraField)).some((length) => length !== (isMarked ? 16 : 0));
 }
 
-/** In the directory the field holds what is marked as being in it, and nothing else. */
+/** In the directory, a zip64 field contains exactly the values that are marked as being in it. */
 async function hasFaultyRecord(reader: BlockReader, entry: yauzl.Entry, position: number): Promise<boolean> {
-  const [length, ...more] = zip64Lengths(entry.extraFields);
+  const [length, ...others] = zip64Lengths(entry.extraFields);
   if (length === undefined) return false;
   const record = Buffer.alloc(46);
   await promisify(reader.read.bind(reader))(record, 0, record.length, position);
   const marks = [20, 24, 42].filter((offset) => record.readUInt32LE(offset) === ZIP64_MARK).length;
   const disk = record.readUInt16LE(34) === 0xffff ? 4 : 0;
-  return more.length > 0 || length !== marks * 8 + disk;
+  return others.length > 0 || length !== marks * 8 + disk;
 }
 
 function zip64Lengths(fields: readonly yauzl.ExtraField[]): number[] {
   return fields.filter(({ id }) => id === 1).map(({ data }) => data.length);
 }
 
-/** An entry with its local header. */
+/** An entry and its local header. */
 type WithHeader = Omit<ZipEntry, 'hasFaultyZip64'> & { readonly header: yauzl.LocalFileHeader };
 
 async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: string): Promise<WithHeader> {
@@ -148,7 +149,7 @@ async function readHeader(zip: yauzl.ZipFile, entry: yauzl.Entry, filename: stri
   if (!header.fileName.equals(entry.fileNameRaw) || hasUtf8Name(header) !== hasUtf8Name(entry)) {
     throw broken(filename, `names an entry ${quote(name)} in its directory, and another one in its place`);
   }
-  if (!agree(header, entry)) {
+  if (!headersAgree(header, entry)) {
     throw broken(filename, `has two sizes or checksums for its entry ${quote(name)}`);
   }
   return {
@@ -179,7 +180,7 @@ function checkReadable(entry: yauzl.Entry, name: string, filename: string): void
   if ((entry.generalPurposeBitFlag & UNREADABLE_FLAGS) !== 0) {
     throw broken(filename, `has an encrypted entry ${quote(name)}`);
   }
-  // The upper byte names an operating system in some tools' archives.
+  // Some tools put the operating system into the upper byte.
   const format = entry.versionNeededToExtract & 0xff;
   if (!COMPRESSIONS.has(entry.compressionMethod) || format > NEWEST_FORMAT) {
     throw broken(
@@ -195,8 +196,8 @@ function checkReadable(entry: yauzl.Entry, name: string, filename: string): void
   }
 }
 
-/** Writers that stream leave zeros in the local header; Zip64 puts the sizes elsewhere. */
-function agree(header: yauzl.LocalFileHeader, entry: yauzl.Entry): boolean {
+/** Streaming writers leave zeros in the local header; with zip64, the sizes are elsewhere. */
+function headersAgree(header: yauzl.LocalFileHeader, entry: yauzl.Entry): boolean {
   if ((header.generalPurposeBitFlag & DESCRIPTOR_FLAG) !== 0) return true;
   if (header.compressionMethod !== entry.compressionMethod) return false;
   const pairs = [
@@ -208,11 +209,11 @@ function agree(header: yauzl.LocalFileHeader, entry: yauzl.Entry): boolean {
   return pairs.every(([local, central], index) => local === central || (index > 0 && local === ZIP64_MARK));
 }
 
-/** Data of two entries in one place is how a zip bomb is built, which Python refuses too. */
-function checkPlaces(entries: readonly ZipEntry[], { directory, shift }: ZipEnd, filename: string): void {
-  const placed = entries.toSorted((a, b) => a.headerStart - b.headerStart);
-  for (const [index, { name, dataStart, compressedSize }] of placed.entries()) {
-    const limit = placed[index + 1]?.headerStart ?? directory.start - shift;
+/** Zip bombs are built from entries with overlapping data; Python refuses them too. */
+function checkPositions(entries: readonly ZipEntry[], { directory, shift }: ZipEnd, filename: string): void {
+  const sorted = entries.toSorted((a, b) => a.headerStart - b.headerStart);
+  for (const [index, { name, dataStart, compressedSize }] of sorted.entries()) {
+    const limit = sorted[index + 1]?.headerStart ?? directory.start - shift;
     if (dataStart + compressedSize > limit) {
       throw broken(filename, `is damaged or cut off: its entry ${quote(name)} is not where it should be`);
     }
@@ -223,15 +224,15 @@ async function readEntry(
   file: FileHandle,
   shift: number,
   entry: ZipEntry,
-  most: number,
+  maxBytes: number,
   filename: string,
 ): Promise<Buffer> {
   const { name, size, compressedSize } = entry;
-  if (!isReadable(entry.method)) throw unread(entry, filename);
-  if (size > most || compressedSize > most) {
+  if (!isReadable(entry.method)) throw unsupportedMethod(entry, filename);
+  if (size > maxBytes || compressedSize > maxBytes) {
     throw broken(
       filename,
-      `has a ${quote(name)} of ${Math.max(size, compressedSize)} bytes, more than ${most}`,
+      `has a ${quote(name)} of ${Math.max(size, compressedSize)} bytes, more than ${maxBytes}`,
     );
   }
   const data = Buffer.alloc(compressedSize);
@@ -245,10 +246,10 @@ async function readEntry(
   }
 }
 
-function unread({ name, method }: ZipEntry, filename: string): WheelStoreError {
+function unsupportedMethod({ name, method }: ZipEntry, filename: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Wheel unreadable',
-    reason: `${quote(filename)} has a ${quote(name)} in ${COMPRESSIONS.get(method)}, so what the wheel says of itself cannot be checked.`,
+    reason: `${quote(filename)} has a ${quote(name)} in ${COMPRESSIONS.get(method)}, so the wheel's metadata cannot be checked.`,
     remedy: 'Compress the wheel with deflate, as all build backends and "wheel pack" do.',
   });
 }

@@ -1,16 +1,16 @@
 /**
- * Decisions that matter, each undone in the source, and the test that has to notice. `find` must be in the file once:
- * whoever rewrites such a line moves the mutant along.
+ * Important decisions, each undone in the source, and the test that must detect it. `find` must occur in the file
+ * exactly once: if you change such a line, update the mutant.
  */
 
-/** One change of one file. */
+/** A change to one file. */
 export interface Edit {
   readonly name: string;
-  /** From the root. */
+  /** Path from the root. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
-  /** Arguments for jest: the narrowest that kill it. */
+  /** Arguments for jest that select the tests. */
   readonly tests: readonly string[];
 }
 
@@ -250,7 +250,7 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'wheel: nothing is said of files that were not checked',
     file: 'src/wheel/read-wheel.ts',
-    find: ', ...warnUnchecked(data, name)',
+    find: '    ...warnUnchecked(data, name),\n',
     replace: '',
     tests: ['contract/wheel-checks', '-t', 'of which nothing is checked'],
   },

@@ -1,11 +1,11 @@
 /**
- * Undoes one decision at a time, in a copy of the tree, and says which of them no test notices:
+ * Undoes one decision at a time, in a copy of the tree, and lists those that no test detects:
  *
  *     npm run mutants [-- PATTERN]
  *
- * By hand: those of mutants/by-hand.ts. Generated: for each input its default deleted, its default changed and its
- * reading taken out; for each output its setting taken out. PATTERN is part of a name, in upper or lower case. All
- * of them take an hour; the exit status is 1 where one survives.
+ * Some mutants are written by hand (mutants/by-hand.ts). The others are generated: for each input, its default is
+ * deleted or changed, or the input is not read; for each output, it is not set. PATTERN is part of a name,
+ * case-insensitive. All mutants take an hour; the exit status is 1 if any survives.
  */
 import { spawn } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import {
 import { INPUTS } from '../input-table.ts';
 import { BY_HAND } from './by-hand.ts';
 
-/** A change of one file, and the tests that have to notice. */
+/** A change to one file, and the tests that must fail. */
 interface Mutant {
   readonly name: string;
   readonly file: string;
@@ -55,7 +55,8 @@ function byHand(): Mutant[] {
     tests,
     change: (text) => {
       const count = text.split(find).length - 1;
-      if (count !== 1) throw new Error(`'${name}' changes what is in ${file} ${count} times: ${find.trim()}`);
+      if (count !== 1)
+        throw new Error(`The text of '${name}' is in ${file} ${count} times, not once: ${find.trim()}`);
       return text.replace(find, () => replace);
     },
   }));
@@ -86,7 +87,7 @@ function mutantsOfInput(action: ActionName, name: string, fallback: string | und
       change: (text) => `process.env[${JSON.stringify(`INPUT_${name.toUpperCase()}`)}] = '';\n${text}`,
       tests,
     },
-    // An empty default is what an input without one has.
+    // Without a default, an input is empty anyway.
     ...(fallback === undefined || fallback === ''
       ? []
       : [
@@ -97,7 +98,7 @@ function mutantsOfInput(action: ActionName, name: string, fallback: string | und
             tests: [TABLE, '-t', `${action} declares the inputs|of ${action}: ${name};`],
           },
         ]),
-    // Where the other value is known only when the test runs, its test has no default to mistake it for.
+    // A value that is known only at run time cannot be mistaken for a default.
     ...(typeof other === 'string'
       ? [{ name: `${action}: default of ${name} is ${other}`, file, change: changed(other), tests }]
       : []),
@@ -111,7 +112,7 @@ function withDefault(manifest: string, name: string, value: string | undefined):
   return stringify({ ...whole, inputs: { ...whole.inputs, [name]: changed } });
 }
 
-/** Takes an output out of GITHUB_OUTPUT when the process ends, whatever set it. */
+/** Removes an output from GITHUB_OUTPUT when the process exits. */
 function withoutOutput(program: string, name: string): string {
   const written = `^${name}<<(.+)\\n[^]*?\\n\\1\\n`;
   return `import { readFileSync as readOutput, writeFileSync as writeOutput } from 'node:fs';
@@ -122,10 +123,10 @@ process.on('exit', () => {
 ${program}`;
 }
 
-/** The tree as it is, with a build of its sources; packages and tools are shared. */
+/** Copies the tree and builds its sources; packages and tools are shared through links. */
 async function copyTree(): Promise<void> {
-  const isLeftOut = (path: string) => /^(\.git|\.tools|node_modules|dist)$/.test(relative(ROOT, path));
-  await cp(ROOT, tree, { recursive: true, filter: (path) => !isLeftOut(path) });
+  const isExcluded = (path: string) => /^(\.git|\.tools|node_modules|dist)$/.test(relative(ROOT, path));
+  await cp(ROOT, tree, { recursive: true, filter: (path) => !isExcluded(path) });
   for (const name of ['node_modules', '.tools']) await symlink(join(ROOT, name), join(tree, name));
   if ((await run(['scripts/build.ts'])).code !== 0) throw new Error('The sources do not build.');
   await cp(join(tree, 'dist'), join(tree, 'dist.whole'), { recursive: true });
@@ -135,7 +136,7 @@ async function survivorsOf(mutants: readonly Mutant[]): Promise<string[]> {
   const survivors: string[] = [];
   const passing = new Set<string>();
   for (const mutant of mutants) {
-    // A test that fails anyway kills nothing.
+    // A test that fails without the mutant would prove nothing.
     if (!passing.has(String(mutant.tests))) await mustPass(mutant.tests);
     passing.add(String(mutant.tests));
     const fate = await fateOf(mutant);
@@ -161,7 +162,7 @@ async function fateOf({ name, file, change, tests }: Mutant): Promise<'killed' |
     }
     const { code, output } = await jest(tests);
     if (/^Tests: +\d+ skipped, \d+ total$/m.test(output) || output.includes('No tests found')) {
-      throw new Error(`'${name}' names tests that are not there: ${tests.join(' ')}`);
+      throw new Error(`'${name}' names tests that do not exist: ${tests.join(' ')}`);
     }
     return code === null ? 'timed out' : code === 0 ? 'survived' : 'killed';
   } finally {
@@ -171,13 +172,13 @@ async function fateOf({ name, file, change, tests }: Mutant): Promise<'killed' |
   }
 }
 
-/** With a server of its own: one for all would be full after some seventy buckets, and kill every mutant. */
+/** Each run starts its own S3 server: a shared one would be full after about seventy buckets, and kill every mutant. */
 function jest(tests: readonly string[]): ReturnType<typeof run> {
   const flags = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js'];
   return run([...flags, '--bail', '--forceExit', ...tests]);
 }
 
-/** Runs Node in the copy; the code is null where the time was up and all that it had started was killed. */
+/** Runs Node in the copy; the code is null if it was killed, with all its children, after the time limit. */
 async function run(args: readonly string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, args, {
     cwd: tree,
