@@ -4,7 +4,7 @@ export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/__tests__/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '\\.ts$': '<rootDir>/scripts/jest-transform.js' },
+  transform: { '\\.ts$': '<rootDir>/testing/jest-transform.js' },
   modulePathIgnorePatterns: ['<rootDir>/.tools/', '<rootDir>/dist/'],
   globalSetup: '<rootDir>/testing/start-server.ts',
   globalTeardown: '<rootDir>/testing/stop-server.ts',

@@ -50,7 +50,7 @@ async function examine(engine: ProbedEngine): Promise<Report | undefined> {
       WHEEL_STORE_TEST_SECRET_ACCESS_KEY: server.secretAccessKey,
     };
     // Not spawnSync: the engine would block once the pipe of its log is full.
-    const tests = spawn(process.execPath, [resolve(import.meta.dirname, '../scripts/test.ts'), SUITES], {
+    const tests = spawn(process.execPath, [resolve(import.meta.dirname, '../testing/test.ts'), SUITES], {
       env,
       stdio: 'ignore',
     });

@@ -1,7 +1,7 @@
 /**
  * Makes a fresh clone ready, then runs a script of ours on Node 24:
  *
- *     node scripts/bootstrap.mjs scripts/test.ts [arguments]
+ *     node scripts/bootstrap.mjs testing/test.ts [arguments]
  *
  * It needs nothing but the machine's own Node (20 or newer), npm and Python (3.9 or newer), and does nothing
  * where all is there already. What it installs lies in node_modules and .tools, both ignored by git. A machine
@@ -101,7 +101,7 @@ function node24() {
     }
   };
   const isDone = () => readIfThere(stamp) === wanted && existsSync(NODE);
-  return { what: 'Node 24', megabytes: 120, seconds: 15, stamp, wanted, work, isDone };
+  return { what: 'Node 24', megabytes: 120, seconds: 10, stamp, wanted, work, isDone };
 }
 
 function pipInstall(args, explanation) {

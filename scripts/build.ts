@@ -8,7 +8,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import { ACTIONS } from './actions.ts';
-import { builtinsByCall, onlyUsedSchemas, withoutUnused, withoutUnusedOfGitHub } from './bundle-plugins.ts';
+import { builtinsByCall, onlyUsedSchemas, withoutUnused } from './bundle-plugins.ts';
 import { chunkNames, withChunkNames } from './chunk-names.ts';
 import { licencesOf } from './licences.ts';
 
@@ -33,7 +33,7 @@ const built = [
   await build({
     ...shared,
     entryPoints: Object.values(ACTIONS).map(({ entry }) => entry),
-    plugins: [withoutUnused, withoutUnusedOfGitHub, builtinsByCall, onlyUsedSchemas],
+    plugins: [withoutUnused, builtinsByCall, onlyUsedSchemas],
   }),
   // By themselves: what they shared with the actions would be more chunks for each of them to load.
   await build({ ...shared, entryPoints: ['src/main/hash.ts'], plugins: [builtinsByCall] }),

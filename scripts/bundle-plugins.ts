@@ -9,8 +9,11 @@ const REPLACED: readonly [file: RegExp, contents: string][] = [
   [/[\\/]@actions[\\/]core[\\/]lib[\\/]oidc-utils\.js$/, 'export class OidcClient {}'],
   // The name of the operating system, for which it brings along what runs programs.
   [/[\\/]@actions[\\/]core[\\/]lib[\\/]platform\.js$/, 'export {};'],
-  // `@actions/http-client` takes undici's proxy agent for callers that bring `fetch`.
-  [/[\\/]undici[\\/]index\.js$/, 'export class ProxyAgent {}'],
+  // `@actions/http-client` and `@actions/github` import undici for a proxy agent and a `fetch` that are not used here.
+  [
+    /[\\/]undici[\\/]index\.js$/,
+    'export class ProxyAgent {} export const fetch = (...asked) => globalThis.fetch(...asked);',
+  ],
   // 85 KB of WebAssembly for checksums of Azure's that have to be asked for.
   [/[\\/]@azure[\\/]storage-common[\\/]dist[\\/]esm[\\/]crc64\.js$/, 'export default undefined;'],
   // The global `crypto` loads all of Web Crypto for a random identifier.
@@ -24,24 +27,6 @@ export const withoutUnused: Plugin = {
   name: 'without-unused',
   setup({ onLoad }) {
     for (const [filter, contents] of REPLACED) onLoad({ filter }, () => ({ contents }));
-  },
-};
-
-/**
- * `@actions/github` imports undici for its proxies, where ours go through Node's own agents (src/comment/github.ts),
- * and a method for every request of GitHub's API, of which we send four by their routes: 500 KB.
- */
-export const withoutUnusedOfGitHub: Plugin = {
-  name: 'without-unused-of-github',
-  setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^(undici|@octokit\/plugin-rest-endpoint-methods)$/ }, ({ path }) => ({
-      path,
-      namespace: 'unused',
-    }));
-    onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
-      contents:
-        'export const fetch = globalThis.fetch; export class ProxyAgent {} export const restEndpointMethods = () => ({});',
-    }));
   },
 };
 

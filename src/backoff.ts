@@ -1,17 +1,17 @@
-/** How long to wait before another try. Values in, values out. */
+/** How long to wait before a retry. Pure functions. */
 
-/** How waits grow from try to try. */
+/** How the delay grows from one try to the next. */
 export interface Growth {
-  /** Milliseconds after the first try; each further wait may take twice as long. */
+  /** Delay after the first try, in milliseconds; it doubles with each further try. */
   readonly firstMs: number;
-  /** Milliseconds that no wait exceeds; left out: no limit. */
+  /** Maximum delay, in milliseconds; no limit by default. */
   readonly maxMs?: number;
 }
 
 /**
  * Exponential backoff.
  *
- * @param tries - how many there were, 1 after the first
+ * @param tries - number of tries so far, 1 after the first
  * @returns milliseconds
  */
 export function exponential(tries: number, { firstMs, maxMs = Infinity }: Growth): number {
@@ -19,12 +19,12 @@ export function exponential(tries: number, { firstMs, maxMs = Infinity }: Growth
 }
 
 /**
- * Exponential backoff with full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"), so that those who
- * failed at the same moment do not come back at the same moment.
+ * Exponential backoff with full jitter (AWS Architecture Blog, "Exponential Backoff And Jitter"), so that clients that
+ * failed at the same time don't retry at the same time.
  *
- * @param tries - how many there were, 1 after the first
+ * @param tries - number of tries so far, 1 after the first
  * @param random - at least 0 and below 1
- * @returns milliseconds: that share of {@link exponential}
+ * @returns milliseconds: `random` times {@link exponential}
  */
 export function backoff(tries: number, growth: Growth, random = Math.random()): number {
   return random * exponential(tries, growth);

@@ -1,4 +1,4 @@
-/** The headings that docs/errors.md explains, in its order. `npm run check` compares the two. */
+/** The titles of errors, in the order of docs/errors.md, which explains each. `npm run check` compares the two. */
 export const ERROR_TITLES = [
   'Invalid input',
   'Invalid variable',
@@ -62,10 +62,10 @@ export const ERROR_TITLES = [
   'Endless listing',
 ] as const;
 
-/** The heading of an error; some of them are also headings of warnings. */
+/** The title of an error. Some warnings share these titles. */
 export type ErrorTitle = (typeof ERROR_TITLES)[number];
 
-/** The headings of warnings and notices that need no more explanation than their text gives. */
+/** The titles of warnings and notices that docs/errors.md doesn't explain, because their text is enough. */
 export type WarningTitle =
   | 'Actions cache failed'
   | 'Different commit checked out'
@@ -79,25 +79,24 @@ export type WarningTitle =
   | 'Unusual wheel'
   | 'Wheel left in the store';
 
-/** The heading of an annotation. */
+/** The title of an annotation. */
 export type Title = ErrorTitle | WarningTitle;
 
-/** Shows a warning under a heading. */
+/** Shows a warning with a title. */
 export type Warn = (text: string, title: Title) => void;
 
-/** What a user reads when a step goes wrong: a heading, one sentence of cause, one of remedy. */
+/** What a user reads when a step fails: a title, one sentence of cause, one of remedy. */
 export interface Problem {
-  /** A short, fixed heading. It also names the problem in docs/errors.md. */
+  /** Short and fixed; also the heading in docs/errors.md. */
   readonly title: ErrorTitle;
-  /** One sentence: what happened, with the names (bucket, key, file, input) it happened to. */
+  /** One sentence: what happened, with the names of the bucket, key, file or input involved. */
   readonly reason: string;
   /** One sentence: what the reader can do about it. */
   readonly remedy: string;
 }
 
 /**
- * The one kind of error that this action throws on purpose. Anything else that is thrown is a
- * defect, and is reported as one.
+ * The only error that this action throws on purpose. Any other error is a bug in the action, and is reported as one.
  */
 export class WheelStoreError extends Error {
   override readonly name = 'WheelStoreError';

@@ -22,7 +22,7 @@ export const SETTINGS: BucketSettings = {
     tagging: undefined,
   },
   requesterPays: false,
-  checksumsAsked: false,
+  hasChecksumSetting: false,
   requestTimeout: 60,
   proxy: {},
   credentialsRemedy: '',

@@ -1,15 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { doubtOf } from '../../src/bucket/download.ts';
+import { mismatchIn } from '../../src/bucket/download.ts';
 
-describe('case 74: an answer to a range', () => {
+describe('case 74: the response to a range request', () => {
   const listed = { etag: '"a"', size: 100 };
   const range = { first: 10, last: 19 };
   test.each<
     [
       etag: string | undefined,
       contentRange: string | undefined,
-      asked: typeof range | undefined,
-      doubt: unknown,
+      requested: typeof range | undefined,
+      mismatch: unknown,
     ]
   >([
     ['"a"', 'bytes 10-19/100', range, undefined],
@@ -27,7 +27,7 @@ describe('case 74: an answer to a range', () => {
     ['"a"', 'bytes 0-99/100', undefined, undefined],
     ['"a"', 'bytes 0-98/100', undefined, 'another range'],
     ['"b"', undefined, undefined, 'another object'],
-  ])('%s %s', (ETag, ContentRange, asked, doubt) => {
-    expect(doubtOf(listed, asked, { ETag, ContentRange })).toBe(doubt);
+  ])('%s %s', (ETag, ContentRange, requested, mismatch) => {
+    expect(mismatchIn(listed, requested, { ETag, ContentRange })).toBe(mismatch);
   });
 });

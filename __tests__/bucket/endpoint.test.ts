@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { namesBucket } from '../../src/bucket/endpoint.ts';
 
-describe('case 64: where an endpoint names the bucket', () => {
+describe('case 64: where an endpoint contains the bucket name', () => {
   test.each([
     ['https://host/my-wheels', 'path'],
     ['https://host/my-wheels/', 'path'],
@@ -36,7 +36,7 @@ describe('case 64: where an endpoint names the bucket', () => {
     ['https://abc.supabase.co/storage/v1/s3/my-wheels', 'my-wheels', undefined, 'path'],
     // A dotted name.
     ['https://wheels.example.com.s3.amazonaws.com', 'wheels.example.com', undefined, 'host'],
-    // A store whose host happens to begin like the bucket, and a user who says so.
+    // A store whose host happens to begin with the bucket name, as setting force-path-style makes clear.
     ['https://wheels.example.com', 'wheels', undefined, 'host'],
     ['https://wheels.example.com', 'wheels', true, undefined],
     ['https://wheels.example.com', 'wheels', false, undefined],

@@ -11,7 +11,7 @@ const UNDER_WAY: Answer = { status: 409, code: 'ConditionalRequestConflict' };
 const GONE: Answer = { status: 404, code: 'NoSuchKey' };
 const NO_CONDITIONS: Answer = { status: 501, code: 'NotImplemented' };
 
-/** Replaces a text in a store that answers its requests in this order. */
+/** Replaces a text in a store that returns these responses in order. */
 async function replace(before: StoredText | undefined, answers: readonly Answer[], over = {}) {
   const { bucket, requests } = await answeringBucket((_, nth) => answers[nth - 1]!, over);
   const outcome = await replaceText(bucket, 'index.html', PAGE, before, new AbortController().signal);
@@ -19,24 +19,24 @@ async function replace(before: StoredText | undefined, answers: readonly Answer[
   return { outcome, conditions };
 }
 
-describe('a text is replaced only as it was read', () => {
+describe('a text is replaced only if it is unchanged', () => {
   test.each<[title: string, before: StoredText | undefined, answers: Answer[], outcome: string, string[]]>([
-    ['as it was', BEFORE, [DONE], 'written', ['"abc"']],
-    ['and still absent', undefined, [DONE], 'written', ['*']],
-    ['but changed', BEFORE, [DIFFERS], 'changed', ['"abc"']],
-    ['but created', undefined, [DIFFERS], 'changed', ['*']],
-    ['but being put by another', BEFORE, [UNDER_WAY], 'changed', ['"abc"']],
-    ['but deleted', BEFORE, [GONE], 'changed', ['"abc"']],
+    ['unchanged', BEFORE, [DONE], 'written', ['"abc"']],
+    ['still absent', undefined, [DONE], 'written', ['*']],
+    ['changed', BEFORE, [DIFFERS], 'changed', ['"abc"']],
+    ['created by another step', undefined, [DIFFERS], 'changed', ['*']],
+    ['being put by another step', BEFORE, [UNDER_WAY], 'changed', ['"abc"']],
+    ['deleted', BEFORE, [GONE], 'changed', ['"abc"']],
     ['in a store without conditions', BEFORE, [NO_CONDITIONS, DONE], 'written', ['"abc"', 'none']],
-    ['absent, without conditions', undefined, [NO_CONDITIONS, DONE], 'written', ['*', 'none']],
+    ['absent, in a store without conditions', undefined, [NO_CONDITIONS, DONE], 'written', ['*', 'none']],
   ])('%s', async (_title, before, answers, outcome, conditions) => {
     expect(await replace(before, answers)).toEqual({ outcome, conditions });
   });
 
   test.each<[title: string, answers: Answer[], outcome: string, conditions: string[]]>([
-    ['knows it without its quotes', [DIFFERS, DONE], 'written', ['"abc"', 'abc']],
-    ['has another', [DIFFERS, DIFFERS], 'changed', ['"abc"', 'abc']],
-  ])('an engine that is not AWS %s', async (_title, answers, outcome, conditions) => {
+    ['matches the ETag only without quotes', [DIFFERS, DONE], 'written', ['"abc"', 'abc']],
+    ['has another ETag', [DIFFERS, DIFFERS], 'changed', ['"abc"', 'abc']],
+  ])('a custom endpoint %s', async (_title, answers, outcome, conditions) => {
     expect(await replace(BEFORE, answers, ELSEWHERE)).toEqual({ outcome, conditions });
   });
 

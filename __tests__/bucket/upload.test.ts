@@ -34,7 +34,7 @@ const upload = (over: Partial<Upload> = {}): Upload => ({
   ...over,
 });
 
-describe('what becomes of a put', () => {
+describe('the outcome of a put', () => {
   test.each<[outcome: string, endpoint: string | undefined, answer: Answer]>([
     ['created', undefined, { status: 200 }],
     ['taken', undefined, { status: 412, code: 'PreconditionFailed' }],
@@ -58,19 +58,19 @@ describe('what becomes of a put', () => {
     await expect(putFile(bucket, upload())).rejects.toMatchObject({ title });
   });
 
-  test('without a condition, none can be refused', async () => {
+  test('without a condition, a 501 is not about conditions', async () => {
     const { bucket } = await answeringBucket(() => ({ status: 501, code: 'NotImplemented' }));
     expect(await putFile(bucket, upload({ onlyIfAbsent: false }))).toMatchObject({ outcome: 'unknown' });
   });
 
-  test('a conflict with another writer: tried again', async () => {
+  test('a conflict with another writer is retried', async () => {
     const conflict = { status: 409, code: 'ConditionalRequestConflict' };
     const { bucket, requests } = await answeringBucket((_, nth) => (nth === 1 ? conflict : { status: 200 }));
     expect(await putFile(bucket, upload())).toEqual({ outcome: 'created', etag: '"0123"' });
     expect(requests.map(({ headers }) => headers['if-none-match'])).toEqual(['*', '*']);
   });
 
-  test('what failed before a request is thrown as it is', async () => {
+  test('an error before the request is rethrown unchanged', async () => {
     const changed = new WheelStoreError({ title: 'Wheel changed', reason: '', remedy: '' });
     const { bucket, requests } = await answeringBucket(() => ({ status: 200 }));
     const confirmUnchanged = async () => {
@@ -81,7 +81,7 @@ describe('what becomes of a put', () => {
   });
 });
 
-test('a wheel that goes up in one request has progress, from 0 to all of it', async () => {
+test('a single put reports progress: first 0, then all bytes', async () => {
   const { bucket } = await answeringBucket(() => ({ status: 200 }));
   const progress: number[] = [];
   await putFile(bucket, upload({ onProgress: (bytes) => progress.push(bytes) }));

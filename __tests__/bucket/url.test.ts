@@ -10,10 +10,10 @@ describe('the plain URL of a key', () => {
     ['in us-east-1', { region: 'us-east-1' }, 'https://my-wheels.s3.us-east-1.amazonaws.com'],
     ['in China', { region: 'cn-north-1' }, 'https://my-wheels.s3.cn-north-1.amazonaws.com.cn'],
     ['of a dotted bucket', { name: 'my.wheels' }, 'https://s3.us-west-2.amazonaws.com/my.wheels'],
-    ['path style where asked', { pathStyle: true }, 'https://s3.us-west-2.amazonaws.com/my-wheels'],
+    ['path style if requested', { pathStyle: true }, 'https://s3.us-west-2.amazonaws.com/my-wheels'],
     ['at a custom endpoint', { endpoint: 'https://s3.example.com' }, 'https://s3.example.com/my-wheels'],
     [
-      'at one with a port and a path',
+      'at an endpoint with a port and a path',
       { endpoint: 'http://localhost:9000/s3/' },
       'http://localhost:9000/s3/my-wheels',
     ],
@@ -46,9 +46,9 @@ describe('percent-encoding, segment by segment', () => {
   });
 });
 
-test('nothing in an encoded key is acted on between double quotes, by a POSIX shell, cmd or PowerShell', () => {
+test('an encoded key has no special characters for a POSIX shell, cmd or PowerShell between double quotes', () => {
   const all = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).join('');
-  // What acts there: $ ` " \\ and line breaks in sh, $ ` and quotes of any shape in PowerShell, % and " in cmd, where
-  // %2B at worst loses its first two characters: a digit names an argument of the script, and there are none.
+  // Special are $ ` " \\ and line breaks in sh, $ ` and quotes of any kind in PowerShell, % and " in cmd. There, %2B at
+  // worst loses its first two characters, as %2 is an argument of the script, and there are none.
   expect(encodeKey(all)).toMatch(/^(?:[A-Za-z0-9._~/-]|%[0-9A-F]{2})+$/);
 });

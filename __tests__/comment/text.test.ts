@@ -6,10 +6,10 @@ import { pauseFor, refusalIn } from '../../src/comment/github.ts';
 import { type ListedComment, OwnWrites } from '../../src/comment/own-writes.ts';
 import {
   type CommentContent,
+  commentKey,
   type Decision,
   type Draft,
   decideComment,
-  keyOf,
   type MarkedComment,
   type Marker,
   readMarker,
@@ -49,7 +49,7 @@ const content = (...targets: readonly string[]): CommentContent => ({
 
 describe('the hidden first line', () => {
   test.each([marker(), marker({ commit: 'c'.repeat(64), run: '9'.repeat(30) })])(
-    '%p is read again',
+    '%p is read back',
     (written) => {
       const body = `${renderMarker(written)}\nText`;
       expect(readMarker(body)).toEqual(written);
@@ -62,17 +62,17 @@ describe('the hidden first line', () => {
     ['quoted', (line) => `> ${line}`],
     ['in the middle', (line) => `Look:\n${line}`],
     ['after a space', (line) => ` ${line}`],
-    ['with text behind it', (line) => `${line} text`],
-    ['with a run that is no number', (line) => line.replace('run=7', 'run=x')],
+    ['followed by text', (line) => `${line} text`],
+    ['with a run that is not a number', (line) => line.replace('run=7', 'run=x')],
     ['with a key of another length', (line) => line.replace(KEY, `${KEY}0`)],
-    ['cut off', (line) => line.slice(0, -4)],
+    ['truncated', (line) => line.slice(0, -4)],
     ['missing', () => 'Text'],
-    ['nothing at all', () => ''],
-  ])('%s is none', (_title, body) => {
+    ['an empty comment', () => ''],
+  ])('%s: not read', (_title, body) => {
     expect(readMarker(body(renderMarker(marker())))).toBeUndefined();
   });
 
-  test('says nothing of what it is for, and differs with each part of it', () => {
+  test('contains only a hash of the key, which differs for each part', () => {
     const parts = {
       endpoint: '',
       bucket: 'wheels',
@@ -80,19 +80,19 @@ describe('the hidden first line', () => {
       workflow: 'o/r/.github/workflows/a.yml',
     };
     const keys = [
-      keyOf(parts),
-      keyOf({ ...parts, endpoint: 'https://s3.example.com' }),
-      keyOf({ ...parts, bucket: 'other' }),
-      keyOf({ ...parts, prefix: 'pull-requests' }),
-      keyOf({ ...parts, workflow: 'o/r/.github/workflows/b.yml' }),
-      keyOf({ ...parts, prefix: 'builds-->', workflow: '' }),
+      commentKey(parts),
+      commentKey({ ...parts, endpoint: 'https://s3.example.com' }),
+      commentKey({ ...parts, bucket: 'other' }),
+      commentKey({ ...parts, prefix: 'pull-requests' }),
+      commentKey({ ...parts, workflow: 'o/r/.github/workflows/b.yml' }),
+      commentKey({ ...parts, prefix: 'builds-->', workflow: '' }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
     for (const key of keys) expect(readMarker(renderMarker(marker({ key })))?.key).toBe(key);
   });
 });
 
-describe('what is to be done', () => {
+describe('what to do', () => {
   const draft = (
     changes: Partial<Draft> & { run?: string; attempt?: string; commit?: string } = {},
   ): Draft => ({
@@ -105,39 +105,39 @@ describe('what is to be done', () => {
     const written = marker(changes);
     return { id, marker: written, body: renderComment(written, shown) };
   };
-  type Expected = { kind: Decision['kind']; id?: number; replaces?: boolean; says?: string };
+  type Expected = { kind: Decision['kind']; id?: number; replaces?: boolean; text?: string };
   test.each<[title: string, comments: readonly MarkedComment[], draft: Draft, expected: Expected]>([
-    ['no comment', [], draft(), { kind: 'create', says: 'by=mine' }],
-    ['one that shows it all', [found(1)], draft(), { kind: 'done', id: 1 }],
+    ['no comment', [], draft(), { kind: 'create', text: 'by=mine' }],
+    ['a complete comment', [found(1)], draft(), { kind: 'done', id: 1 }],
     [
-      'one that lacks a line',
+      'a comment with a missing line',
       [found(1)],
       draft({ content: content('one', 'two') }),
-      { kind: 'update', id: 1, replaces: false, says: '/two/' },
+      { kind: 'update', id: 1, replaces: false, text: '/two/' },
     ],
     [
-      'one with a line too many',
+      'a comment with an extra line',
       [found(1, {}, content('one', 'two'))],
       draft(),
       { kind: 'update', id: 1, replaces: false },
     ],
     [
-      'whoever updates does not take it for its own',
+      'an update does not change the creator',
       [found(1)],
       draft({ content: content('two') }),
-      { kind: 'update', id: 1, says: 'by=ffff' },
+      { kind: 'update', id: 1, text: 'by=ffff' },
     ],
     [
       'an older run’s of another commit',
       [found(1, { run: '6', commit: B })],
       draft(),
-      { kind: 'update', id: 1, replaces: true, says: `run=7 attempt=1 commit=${A}` },
+      { kind: 'update', id: 1, replaces: true, text: `run=7 attempt=1 commit=${A}` },
     ],
     [
       'an older run’s of this commit',
       [found(1, { run: '6' })],
       draft(),
-      { kind: 'update', id: 1, replaces: false, says: 'run=7' },
+      { kind: 'update', id: 1, replaces: false, text: 'run=7' },
     ],
     [
       'an older attempt’s of another commit',
@@ -157,22 +157,27 @@ describe('what is to be done', () => {
       draft({ attempt: '9' }),
       { kind: 'leave' },
     ],
+    ['a newer run’s of this commit, complete', [found(1, { run: '10' })], draft(), { kind: 'done', id: 1 }],
     [
-      'a newer run’s of this commit that shows it all',
+      'a newer run’s of this commit, with a missing line',
       [found(1, { run: '10' })],
+      draft({ content: content('two') }),
+      { kind: 'update', id: 1, text: 'run=10' },
+    ],
+    ['this run’s of another commit', [found(1, { commit: B })], draft(), { kind: 'leave' }],
+    [
+      'two, the later one of this step',
+      [found(2, { by: 'mine' }), found(1)],
+      draft(),
+      { kind: 'remove', id: 2 },
+    ],
+    [
+      'two, the earlier one of this step',
+      [found(1, { by: 'mine' }), found(2)],
       draft(),
       { kind: 'done', id: 1 },
     ],
-    [
-      'a newer run’s of this commit that lacks a line',
-      [found(1, { run: '10' })],
-      draft({ content: content('two') }),
-      { kind: 'update', id: 1, says: 'run=10' },
-    ],
-    ['this run’s of another commit', [found(1, { commit: B })], draft(), { kind: 'leave' }],
-    ['two, the later one our own', [found(2, { by: 'mine' }), found(1)], draft(), { kind: 'remove', id: 2 }],
-    ['two, the earlier one our own', [found(1, { by: 'mine' }), found(2)], draft(), { kind: 'done', id: 1 }],
-    ['two of this run, neither our own', [found(1), found(2)], draft(), { kind: 'done', id: 1 }],
+    ['two of this run, neither of this step', [found(1), found(2)], draft(), { kind: 'done', id: 1 }],
     [
       'a later one of an earlier run',
       [found(1, { run: '5' }), found(2, { run: '6' })],
@@ -181,25 +186,25 @@ describe('what is to be done', () => {
     ],
     ['a later one of a newer run', [found(1), found(2, { run: '8', commit: B })], draft(), { kind: 'leave' }],
     [
-      'our own beside a newer run’s',
+      'one of this step after a newer run’s',
       [found(1, { run: '8', commit: B }), found(2, { by: 'mine' })],
       draft(),
       { kind: 'remove', id: 2 },
     ],
-  ])('%s', (_title, comments, wanted, { says, ...expected }) => {
+  ])('%s', (_title, comments, wanted, { text, ...expected }) => {
     const decision = decideComment(comments, wanted);
     expect(decision).toMatchObject(expected);
-    if (says !== undefined) expect((decision as { body: string }).body).toContain(says);
+    if (text !== undefined) expect((decision as { body: string }).body).toContain(text);
   });
 
-  test('line ends that GitHub’s editor leaves are no change', () => {
+  test('the line breaks of GitHub’s editor do not count as a change', () => {
     const { id, body, marker: written } = found(1);
     const edited = { id, marker: written, body: body.trimEnd().replaceAll('\n', '\r\n') };
     expect(decideComment([edited], draft())).toEqual({ kind: 'done', id: 1 });
   });
 });
 
-describe('case 73: what a step wrote, over a list that lags behind', () => {
+describe('case 73: a list that lags behind, corrected by a step’s own writes', () => {
   const OLD = '2026-01-01T00:00:01Z';
   const NOW = '2026-01-01T00:00:02Z';
   const listed = (id: number, body: string, updatedAt = OLD): ListedComment => ({
@@ -208,74 +213,74 @@ describe('case 73: what a step wrote, over a list that lags behind', () => {
     marker: readMarker(body)!,
     updatedAt,
   });
-  const [before, ours, theirs] = ['one', 'two', 'three'].map((target) =>
+  const [before, ours, other] = ['one', 'two', 'three'].map((target) =>
     renderComment(marker({ by: target.length.toString(16) }), content(target)),
   ) as [string, string, string];
   type Case = [title: string, list: ListedComment[], shows: [number, string][], isSettled: boolean];
   test.each<Case>([
-    ['shows it', [listed(1, ours, NOW)], [[1, ours]], true],
+    ['shows the write', [listed(1, ours, NOW)], [[1, ours]], true],
     [
-      'shows it with other line ends',
+      'shows the write with other line breaks',
       [listed(1, `${ours.trimEnd()}\r\n`, NOW)],
       [[1, `${ours.trimEnd()}\r\n`]],
       true,
     ],
-    ['lacks it', [], [[1, ours]], false],
-    ['shows the text that was there before', [listed(1, before)], [[1, ours]], false],
-    ['shows that text, rewritten by another job', [listed(1, before, NOW)], [[1, ours]], false],
-    ['shows an older text of another job', [listed(1, theirs)], [[1, ours]], false],
-    ['shows a newer text of another job', [listed(1, theirs, '2026-01-01T00:00:03Z')], [[1, theirs]], true],
-    ['shows a text of the same second', [listed(1, theirs, NOW)], [[1, theirs]], false],
+    ['is empty', [], [[1, ours]], false],
+    ['shows the previous text', [listed(1, before)], [[1, ours]], false],
+    ['shows the previous text, written again by another job', [listed(1, before, NOW)], [[1, ours]], false],
+    ['shows an older text of another job', [listed(1, other)], [[1, ours]], false],
+    ['shows a newer text of another job', [listed(1, other, '2026-01-01T00:00:03Z')], [[1, other]], true],
+    ['shows another job’s text of the same second', [listed(1, other, NOW)], [[1, other]], false],
     [
-      'shows another comment besides',
-      [listed(1, ours, NOW), listed(2, theirs)],
+      'shows the write and another comment',
+      [listed(1, ours, NOW), listed(2, other)],
       [
         [1, ours],
-        [2, theirs],
+        [2, other],
       ],
       true,
     ],
     [
-      'shows another comment alone',
-      [listed(2, theirs)],
+      'shows only another comment',
+      [listed(2, other)],
       [
-        [2, theirs],
+        [2, other],
         [1, ours],
       ],
       false,
     ],
   ])('a list that %s', (_title, list, shows, isSettled) => {
     const own = new OwnWrites();
-    own.look([listed(1, before)]);
-    own.wrote(1, ours, NOW);
-    const view = own.look(list);
+    own.apply([listed(1, before)]);
+    own.recordWrite(1, ours, NOW);
+    const view = own.apply(list);
     expect(view.comments.map(({ id, body }) => [id, body])).toEqual(shows);
     expect(view.isSettled).toBe(isSettled);
   });
 
-  test('what is gone stays gone, however long it is listed', () => {
+  test('a deleted comment is ignored, even if it is still listed', () => {
     const own = new OwnWrites();
-    own.wrote(1, ours, NOW);
-    own.removed(1);
+    own.recordWrite(1, ours, NOW);
+    own.recordRemoval(1);
     for (let look = 0; look < 3; look += 1)
-      expect(own.look([listed(1, ours, NOW)])).toEqual({ comments: [], isSettled: true });
+      expect(own.apply([listed(1, ours, NOW)])).toEqual({ comments: [], isSettled: true });
   });
 
-  test('a step that has written nothing takes the list as it is', () => {
-    const list = [listed(1, before), listed(2, theirs)];
-    expect(new OwnWrites().look(list)).toEqual({ comments: list, isSettled: true });
+  test('without writes, the list is not changed', () => {
+    const list = [listed(1, before), listed(2, other)];
+    expect(new OwnWrites().apply(list)).toEqual({ comments: list, isSettled: true });
   });
 });
 
-describe('however the requests of many jobs fall between each other', () => {
-  /** GitHub and the store, both as they are at a moment. */
+describe('any order of the requests of many jobs', () => {
+  /** The state of GitHub and the store. */
   interface World {
     readonly stored: Set<string>;
     readonly comments: Map<number, string>;
     nextId: number;
   }
 
-  /** One job, which gives way between any two requests, in the order of src/comment/post.ts. */
+  /** One job, which yields between any two requests. Their order is that of src/comment/post.ts. */
   function* job(world: World, target: string, run: string): Generator<undefined, void> {
     world.stored.add(target);
     for (;;) {
@@ -295,7 +300,7 @@ describe('however the requests of many jobs fall between each other', () => {
   }
   const hex = (text: string) => Buffer.from(text).toString('hex');
 
-  /** A world whose lists show it as it was some requests ago. */
+  /** A world whose lists show its state some requests ago. */
   interface LaggingWorld extends World {
     readonly lag: number;
     now: number;
@@ -303,7 +308,7 @@ describe('however the requests of many jobs fall between each other', () => {
     readonly updatedAt: Map<number, string>;
   }
 
-  /** As `job`, but for a list that lags behind; each pause is longer than a fifth of the lag. */
+  /** Like `job`, but with a list that lags behind. Each pause is longer than a fifth of the lag. */
   function* laggingJob(world: LaggingWorld, target: string): Generator<undefined, void> {
     world.stored.add(target);
     const own = new OwnWrites();
@@ -311,7 +316,7 @@ describe('however the requests of many jobs fall between each other', () => {
     let waits = 0;
     for (;;) {
       yield;
-      const view = own.look(world.past[Math.max(0, world.now - world.lag)] ?? []);
+      const view = own.apply(world.past[Math.max(0, world.now - world.lag)] ?? []);
       yield;
       const stamp = { run: '7', attempt: '1', commit: A };
       const decision = decideComment(view.comments, {
@@ -331,22 +336,22 @@ describe('however the requests of many jobs fall between each other', () => {
       const id = decision.kind === 'create' ? world.nextId : decision.id;
       if (decision.kind === 'create') world.nextId += 1;
       else if (!world.comments.has(id)) {
-        own.removed(id);
+        own.recordRemoval(id);
         continue;
       }
       if (decision.kind === 'remove') {
         world.comments.delete(id);
-        own.removed(id);
+        own.recordRemoval(id);
         continue;
       }
       world.comments.set(id, decision.body);
-      // Many requests fall into one second.
+      // Ten requests per second, because GitHub's times are in seconds.
       world.updatedAt.set(id, String(Math.floor(world.now / 10)).padStart(9, '0'));
-      own.wrote(id, decision.body, world.updatedAt.get(id)!);
+      own.recordWrite(id, decision.body, world.updatedAt.get(id)!);
     }
   }
 
-  /** Plays jobs to their end in random order; with `lifetime`, each may be killed before any of its requests. */
+  /** Runs jobs to their end in random order. With `lifetime`, each may be killed before any of its requests. */
   function play(jobs: Generator[], random: () => number, lifetime = Number.POSITIVE_INFINITY): void {
     while (jobs.length > 0) {
       const index = Math.floor(random() * jobs.length);
@@ -358,7 +363,7 @@ describe('however the requests of many jobs fall between each other', () => {
   const linesOf = (world: World) =>
     [...world.comments.values()].map((body) => targets.filter((target) => body.includes(`/${target}/`)));
 
-  test('one comment has the lines of all, and it is the first', () => {
+  test('the first comment has all lines, and is the only one', () => {
     const random = seeded(SEED);
     for (let round = 0; round < 200 * ROUNDS; round += 1) {
       const world = start();
@@ -371,14 +376,14 @@ describe('however the requests of many jobs fall between each other', () => {
     }
   });
 
-  test('case 73: also where lists lag behind', () => {
+  test('case 73: the same with lists that lag behind', () => {
     const random = seeded(SEED + 2);
     for (let round = 0; round < 100 * ROUNDS; round += 1) {
       const lag = Math.floor(random() * 60);
       const world: LaggingWorld = { ...start(), lag, now: 0, past: [], updatedAt: new Map() };
       const jobs = targets.map((target) => laggingJob(world, target));
       for (let steps = 0; jobs.length > 0; steps += 1) {
-        if (steps > 20_000) throw new Error('The jobs do not come to an end.');
+        if (steps > 20_000) throw new Error('The jobs do not end.');
         const index = Math.floor(random() * jobs.length);
         if (jobs[index]!.next().done) jobs.splice(index, 1);
         world.past.push(
@@ -396,7 +401,7 @@ describe('however the requests of many jobs fall between each other', () => {
     }
   });
 
-  test('after jobs that were killed, those of the next run leave one comment', () => {
+  test('if jobs are killed, those of the next run complete the comment', () => {
     const random = seeded(SEED + 1);
     let doubled = 0;
     for (let round = 0; round < 200 * ROUNDS; round += 1) {
@@ -417,8 +422,8 @@ describe('however the requests of many jobs fall between each other', () => {
   });
 });
 
-describe('GitHub’s limit', () => {
-  test('is kept, and what does not fit is counted', () => {
+describe('GitHub’s size limit', () => {
+  test('wheels that do not fit are counted', () => {
     const counts = fc.tuple(fc.nat(400), fc.nat(900));
     fc.assert(
       fc.property(counts, ([count, length]) => {
@@ -440,7 +445,7 @@ describe('GitHub’s limit', () => {
   });
 });
 
-describe('text from outside stays text', () => {
+describe('text from outside is not interpreted', () => {
   const hostile = fc.oneof(
     fc.constantFrom(
       '<img src=x onerror=alert(1)>',
@@ -458,7 +463,7 @@ describe('text from outside stays text', () => {
     fc.string({ maxLength: 30 }),
   );
 
-  test('in what GitHub’s own Markdown makes of the comment', () => {
+  test('by GitHub’s own Markdown', () => {
     const entry = fc.record({
       target: hostile,
       filename: hostile.filter((name) => name !== ''),
@@ -487,7 +492,7 @@ describe('text from outside stays text', () => {
     }
   });
 
-  test('in what bash makes of the commands', () => {
+  test('by bash in the commands', () => {
     const urls = fc
       .sample(hostile, { seed: SEED, numRuns: 500 })
       .map((base) => shellSafe(`https://e.com/${base}`));
@@ -502,26 +507,26 @@ describe('text from outside stays text', () => {
     ['https://e.com/a(b)~c/d', 'https://e.com/a(b)~c/d'],
     ['https://e.com/$(id)`id`"\\!', 'https://e.com/%24(id)%60id%60%22%5C%21'],
     ['https://e.com/a\nb é', 'https://e.com/a%0Ab%20%C3%A9'],
-  ])('%p is written %p', (url, safe) => {
+  ])('%p is escaped as %p', (url, safe) => {
     expect(shellSafe(url)).toBe(safe);
   });
 });
 
-describe('when a request is worth another try', () => {
+describe('the pause before a retry', () => {
   const NOW = 1_700_000_000_000;
-  const answer = (status: number | undefined, words = '', headers = {}) => ({ status, words, headers });
-  test.each<[title: string, refusal: ReturnType<typeof answer>, tried: number, pause: number | undefined]>([
-    ['no answer', answer(undefined), 1, 500],
-    ['no answer for the third time', answer(undefined), 3, 2000],
-    ['500', answer(500), 1, 500],
-    ['503 that says when', answer(503, '', { 'retry-after': '7' }), 1, 7000],
-    ['429', answer(429), 1, 60_000],
-    ['429 that says when', answer(429, '', { 'retry-after': 3 }), 1, 3000],
-    ['403 of a secondary limit', answer(403, 'You have exceeded a secondary rate limit'), 1, 60_000],
-    ['403 that says when', answer(403, '', { 'retry-after': '0' }), 1, 0],
+  const response = (status: number | undefined, words = '', headers = {}) => ({ status, words, headers });
+  test.each<[title: string, refusal: ReturnType<typeof response>, tried: number, pause: number | undefined]>([
+    ['no response', response(undefined), 1, 500],
+    ['no response for the third time', response(undefined), 3, 2000],
+    ['500', response(500), 1, 500],
+    ['503 with Retry-After', response(503, '', { 'retry-after': '7' }), 1, 7000],
+    ['429', response(429), 1, 60_000],
+    ['429 with Retry-After', response(429, '', { 'retry-after': 3 }), 1, 3000],
+    ['403 of a secondary limit', response(403, 'You have exceeded a secondary rate limit'), 1, 60_000],
+    ['403 with Retry-After', response(403, '', { 'retry-after': '0' }), 1, 0],
     [
-      'a spent quota',
-      answer(403, 'API rate limit exceeded', {
+      'a used-up quota',
+      response(403, 'API rate limit exceeded', {
         'x-ratelimit-remaining': '0',
         'x-ratelimit-reset': '1700000030',
       }),
@@ -529,20 +534,25 @@ describe('when a request is worth another try', () => {
       31_000,
     ],
     [
-      'a quota that has come back',
-      answer(429, '', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1600000000' }),
+      'a quota that has been reset',
+      response(429, '', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1600000000' }),
       1,
       1000,
     ],
-    ['a limit that says when in words', answer(429, '', { 'retry-after': 'soon' }), 1, 60_000],
-    ['403 for want of permission', answer(403, 'Resource not accessible by integration'), 1, undefined],
-    ['404', answer(404), 1, undefined],
-    ['422', answer(422), 1, undefined],
+    ['Retry-After that is not a number', response(429, '', { 'retry-after': 'soon' }), 1, 60_000],
+    [
+      '403 because of missing permissions',
+      response(403, 'Resource not accessible by integration'),
+      1,
+      undefined,
+    ],
+    ['404', response(404), 1, undefined],
+    ['422', response(422), 1, undefined],
   ])('%s', (_title, refusal, tried, pause) => {
     expect(pauseFor(refusal, tried, NOW)).toBe(pause);
   });
 
-  test('GitHub’s words are cut, and on one line', () => {
+  test('GitHub’s message is shortened to one line', () => {
     const words = `a\n${'b'.repeat(1000)}`;
     expect(refusalIn({ response: { status: 500, headers: {}, data: { message: words } } }).words).toMatch(
       /^a b{298}$/,
@@ -555,7 +565,7 @@ describe('when a request is worth another try', () => {
   });
 });
 
-describe('what an event says', () => {
+describe('the event', () => {
   test.each<[event: unknown, number: number | undefined]>([
     [undefined, undefined],
     [{}, undefined],
@@ -574,7 +584,7 @@ describe('what an event says', () => {
     [{ workflow_run: { id: 12, run_attempt: 3 } }, { run: '12', attempt: '3' }],
     [{ workflow_run: { id: 12 } }, undefined],
     [{ pull_request: { number: 5 } }, undefined],
-  ])('%j: by run %p', (event, origin) => {
+  ])('%j: run %p', (event, origin) => {
     expect(endedRunOf(event as Parameters<typeof endedRunOf>[0])).toEqual(origin);
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -19,7 +19,7 @@ import {
 } from '../../testing/fault-proxy.ts';
 import { COMMIT, type Job, startJob } from '../../testing/job.ts';
 import { type TarEntry, tarBytes } from '../../testing/raw-tar.ts';
-import type { StepResult } from '../../testing/runner.ts';
+import { ROOT, type StepResult } from '../../testing/runner.ts';
 import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
@@ -163,7 +163,7 @@ describe('the cache is asked first', () => {
     expect(both).toMatchObject({ code: 0, warnings: [] });
     expect(job.reads()).toBe(2);
     expect(both.log).toMatch(/Fetched \S+one-1.0-py3-none-any.whl from the Actions cache/);
-    expect(both.log).toContain('Kept two-1.0-py3-none-any.whl in the Actions cache');
+    expect(both.log).toContain('Saved two-1.0-py3-none-any.whl to the Actions cache');
     await job.fetch({ target: '*', path: 'again' });
     expect(job.reads()).toBe(2);
     expect(await readdir(join(job.workspace, 'again'))).toEqual([
@@ -186,7 +186,7 @@ describe('the cache is asked first', () => {
     await bucket.put(key, wheelBytes(name, { metadata: ['Keywords: other'] }), Metadata);
     const result = await job.fetch({ target: '*' });
     expect(result.code).toBe(1);
-    expect(result.log).not.toContain('Kept');
+    expect(result.log).not.toContain('Saved');
     expect(await readdir(job.dist)).toEqual([]);
     expect((await readdir(job.temp)).filter((name) => name !== NOTES_FOLDER)).toEqual([]);
   });
@@ -224,7 +224,11 @@ describe('without cache: true', () => {
     const urls: string[] = reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url));
     const paths = urls.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url));
     return new Map(
-      await Promise.all(paths.map(async (path) => [basename(path), await readFile(path, 'utf8')] as const)),
+      await Promise.all(
+        paths.map(
+          async (path) => [relative(join(ROOT, 'dist'), path), await readFile(path, 'utf8')] as const,
+        ),
+      ),
     );
   }
 
@@ -285,7 +289,7 @@ describe('what is kept is not the wheel', () => {
     expect(result.warnings).toEqual([
       expect.stringContaining(`gh cache delete wheel-store-${sha256(job.bytes)}`),
     ]);
-    expect(result.log).not.toContain('Kept');
+    expect(result.log).not.toContain('Saved');
     expect((await readdir(job.workspace)).sort()).toEqual([...before, 'dist'].sort());
     expect(await readFile(join(job.workspace, 'built', W))).toEqual(job.bytes);
   });
@@ -329,9 +333,9 @@ describe('a broken cache never breaks the job', () => {
     const result = await job.fetch({}, env);
     await expectFetched(job, result, job.bytes);
     expect(result.warnings).toEqual([
-      expect.stringMatching(/^The Actions cache failed: .+ comes from the bucket\.$/),
+      expect.stringMatching(/^The Actions cache failed: .+ downloaded from the bucket\.$/),
     ]);
-    expect(result.log).not.toContain('Kept');
+    expect(result.log).not.toContain('Saved');
   });
 
   test.each([
@@ -384,7 +388,7 @@ describe('a broken cache never breaks the job', () => {
     await using cache = await startCacheProxy((seen) => (at(seen) ? fault : undefined));
     const result = await job.fetch({}, cache.env);
     await expectFetched(job, result, job.bytes);
-    expect(result.log).not.toContain('Kept');
+    expect(result.log).not.toContain('Saved');
     expect(result.log).toMatch(/not saved to the Actions cache|could not be saved to the Actions cache/);
     expect(result.warnings).toHaveLength(warnings);
   });
@@ -462,7 +466,7 @@ describe('the disk', () => {
     try {
       if (isLinux) expect((await stat(temp)).dev).not.toBe((await stat(job.workspace)).dev);
       const first = await job.fetch({}, { RUNNER_TEMP: temp });
-      expect(first.log).toContain('Kept');
+      expect(first.log).toContain('Saved');
       await expectFetched(
         job,
         await job.fetch({ path: 'second' }, { RUNNER_TEMP: temp }),
@@ -486,7 +490,7 @@ describe('the disk', () => {
     );
     const { log } = await job.fetch({ 'endpoint-url': s3.endpoint }, cache.env);
     expect(log).toMatch(
-      /The Actions cache is not used for .* would take \d+ bytes, and \S+ has \d+ bytes free/,
+      /The Actions cache is not used for .* would need \d+ bytes, and \S+ has \d+ bytes free/,
     );
     expect(cache.requests).toEqual([]);
   });
@@ -509,7 +513,7 @@ describe('the log', () => {
     await using job = await startCachingJob();
     const { log } = await job.fetch();
     const shown = log.split('\n').filter((line) => line !== '' && !line.startsWith('::debug::'));
-    expect(shown.map((line) => line.split(' ')[0])).toEqual(['Found', 'Not', 'Fetched', 'Kept']);
+    expect(shown.map((line) => line.split(' ')[0])).toEqual(['Commit', 'Found', 'Not', 'Fetched', 'Saved']);
   });
 });
 
@@ -558,7 +562,7 @@ describe('the second version of the service, by a stand-in', () => {
     await expectFetched(other, results[1], job.bytes);
     expect(results.flatMap(({ warnings }) => warnings)).toEqual([]);
     const logs = results.map(({ log }) => log);
-    expect(logs.filter((log) => log.includes('Kept'))).toHaveLength(1);
+    expect(logs.filter((log) => log.includes('Saved'))).toHaveLength(1);
     expect(logs.filter((log) => log.includes('was not saved to the Actions cache'))).toHaveLength(1);
   });
 

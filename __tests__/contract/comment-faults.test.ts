@@ -89,7 +89,7 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
     expect((await warningOf(job, api)).message).toContain('is locked');
   });
 
-  test.each<[title: string, fault: ApiFault, tries: number, says: RegExp]>([
+  test.concurrent.each<[title: string, fault: ApiFault, tries: number, says: RegExp]>([
     ['5xx each time', { status: 502, message: 'Server Error' }, 4, /502: Server Error.*in a few minutes/],
     ['a line that is cut each time', { cut: 'before' }, 4, /No connection/],
     [
@@ -137,7 +137,7 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
 });
 
 describe('a fault that passes', () => {
-  test.each<[title: string, operation: SeenApiRequest['operation'], fault: ApiFault]>([
+  test.concurrent.each<[title: string, operation: SeenApiRequest['operation'], fault: ApiFault]>([
     ['500 to a list', 'list', { status: 500, message: 'Server Error' }],
     [
       'a rate limit of a second',

@@ -184,7 +184,7 @@ describe('case 73: GitHub’s list lags behind', () => {
   const written = (api: GitHubApi) =>
     Object.fromEntries(WRITES.map((name) => [name, api.operations().filter((seen) => seen === name).length]));
 
-  test.each([1, 3, 5, Number.POSITIVE_INFINITY])(
+  test.concurrent.each([1, 3, 5, Number.POSITIVE_INFINITY])(
     'a comment that %p lists do not show is created once',
     async (create) => {
       await using job = await startJob(bucket);
@@ -198,7 +198,7 @@ describe('case 73: GitHub’s list lags behind', () => {
     },
   );
 
-  test.each([1, 3, Number.POSITIVE_INFINITY])(
+  test.concurrent.each([1, 3, Number.POSITIVE_INFINITY])(
     'an edit that %p lists do not show is made once',
     async (update) => {
       await using job = await startJob(bucket);
@@ -211,7 +211,7 @@ describe('case 73: GitHub’s list lags behind', () => {
     },
   );
 
-  test.each([1, 3, Number.POSITIVE_INFINITY])(
+  test.concurrent.each([1, 3, Number.POSITIVE_INFINITY])(
     'comments that %p lists show although they are removed are removed once',
     async (remove) => {
       await using job = await startJob(bucket);

@@ -49,7 +49,7 @@ describe('fetch into a disk that', () => {
     const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint }, {}, undefined, wrap);
     expect(result.code).toBe(1);
     expect(result.errors).toEqual([
-      expect.stringMatching(/would take 2\d{7} bytes.* has 4194304 bytes free/),
+      expect.stringMatching(/would need 2\d{7} bytes.* has 4194304 bytes free/),
     ]);
     expect(proxy.operations()).not.toContain('get');
     expect(await left(job)).toEqual([]);

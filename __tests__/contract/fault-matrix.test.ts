@@ -111,7 +111,7 @@ describe.each(places)('%s', (_name, action, operation) => {
     expect(await job.keys()).toEqual([job.key(W)]);
   });
 
-  test.each(Object.entries(staying))(
+  test.concurrent.each(Object.entries(staying))(
     'meets %s, and says so in one sentence',
     async (_fault, [fault, says, tries]) => {
       await using job = await prepared(action);
@@ -236,7 +236,7 @@ describe.each([
     expect(page.toString()).toContain(`7_1/${W}#sha256=`);
   });
 
-  test.each(Object.entries(staying))(
+  test.concurrent.each(Object.entries(staying))(
     'meets %s: stored, with a warning',
     async (_fault, [fault, says, tries]) => {
       await using job = await startJob(bucket);

@@ -164,7 +164,7 @@ describe('case 61: the wrong scheme', () => {
     const { port } = server.address() as AddressInfo;
     const result = await job.step('find', { 'endpoint-url': `http://127.0.0.1:${port}` });
     server.close();
-    expectForeign(result, /did not speak HTTP/);
+    expectForeign(result, /did not respond with HTTP/);
   });
 });
 

@@ -152,7 +152,7 @@ describe('with step debugging on', () => {
     expect(shown).toEqual([
       `GET ListObjectsV2 ${folder}: 503 SlowDown, request id ID\\x85503, attempt 1, … ms`,
       `GET ListObjectsV2 ${folder}: 200, request id …, attempt 2, … ms`,
-      `HEAD HeadObject ${folder}7_1/${W}: no answer ECONNRESET, no request id, attempt 1, … ms`,
+      `HEAD HeadObject ${folder}7_1/${W}: no response ECONNRESET, no request id, attempt 1, … ms`,
       `HEAD HeadObject ${folder}7_1/${W}: 200, request id …, attempt 2, … ms`,
     ]);
   });

@@ -109,7 +109,9 @@ describe('case 65: answers that come one byte at a time', () => {
     const inputs = { 'endpoint-url': proxy.endpoint };
     const result = await job.step('find', inputs, impatient);
     expect(result.code).toBe(1);
-    expect(result.errors).toEqual([expect.stringMatching(/(did not complete|no complete response).*WHEEL_STORE_REQUEST_TIMEOUT/)]);
+    expect(result.errors).toEqual([
+      expect.stringMatching(/(did not complete|no complete response).*WHEEL_STORE_REQUEST_TIMEOUT/),
+    ]);
     expect(proxy.requests.length).toBeLessThanOrEqual(3);
     const lenient = await job.step('find', { ...inputs, 'on-error': 'build' }, impatient);
     expect([lenient.code, lenient.outputs['skip-build']]).toEqual([0, 'false']);

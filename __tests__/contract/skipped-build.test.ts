@@ -2,7 +2,7 @@
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type SeenWheel, signsOfBuild } from '../../src/provenance/skipped-build.ts';
+import { type InspectedWheel, signsOfBuild } from '../../src/provenance/skipped-build.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { startFaultProxy } from '../../testing/fault-proxy.ts';
 import { type Job, startJob } from '../../testing/job.ts';
@@ -128,8 +128,19 @@ describe('case 53: the stored wheel is reused', () => {
 });
 
 describe('what suggests that a build ran', () => {
-  const wheel: SeenWheel = { path: '/w', project: 'demo', isStored: false, isFetched: false, isOld: false };
-  const cases: [title: string, change: Partial<SeenWheel>, verdict: 'skip' | undefined, isSign: boolean][] = [
+  const wheel: InspectedWheel = {
+    path: '/w',
+    project: 'demo',
+    isStored: false,
+    isFetched: false,
+    isOld: false,
+  };
+  const cases: [
+    title: string,
+    change: Partial<InspectedWheel>,
+    verdict: 'skip' | undefined,
+    isSign: boolean,
+  ][] = [
     ['another wheel of the project', {}, undefined, true],
     ['the same, whatever find said', {}, 'skip', true],
     ['the stored bytes, without a find step', { isStored: true }, undefined, true],

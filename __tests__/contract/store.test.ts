@@ -270,7 +270,7 @@ describe('the slot', () => {
     await makeWheel(job.dist, W, { metadata: ['Summary: other'] });
     const result = await job.step('store');
     expect(result.code).toBe(1);
-    expect(result.errors[0]).toMatch(/already holds other bytes.*target/);
+    expect(result.errors[0]).toMatch(/already holds different content.*target/);
     expect(await bucket.get(job.key(W))).toEqual(bytes);
   });
 

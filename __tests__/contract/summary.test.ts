@@ -54,7 +54,7 @@ describe('the change in size against the commit before', () => {
     const { result, requests } = await storeAfterBase(job);
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
     expect(shownText(result.summary)).toMatch(
-      /\| Change \| \+97\.7 KiB \(\+\d\d\.\d%\) against .*bbbbbbb.*, the base of the pull request \|/,
+      /\| Change \| \+97\.7 KiB \(\+\d\d\.\d%\) compared with .*bbbbbbb.*, the base of the pull request \|/,
     );
     const asked = requests.filter(({ path }) => !path.endsWith('.claim'));
     expect(asked.map(({ operation }) => operation)).toEqual(['list', 'put', 'list', 'list']);
@@ -122,9 +122,7 @@ describe('a find that does not look, or gets no answer, tells why the build is n
     const inputs = { 'endpoint-url': proxy.endpoint, 'on-error': 'build' };
     const { summary, warnings, code } = await job.step('find', inputs);
     expect(code).toBe(0);
-    expect(summary).toMatch(
-      /^### Build needed\n\nThe store gave no answer \(on-error&#58; build\)\. .+\n\n$/,
-    );
+    expect(summary).toMatch(/^### Build needed\n\nThe look-up failed \(on-error&#58; build\)\. .+\n\n$/);
     expect(shownText(summary)).toContain(words);
     expect(summary).not.toMatch(/[<`|[]/);
     expect(warnings[0]).toContain(words);

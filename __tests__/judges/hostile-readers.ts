@@ -2,9 +2,9 @@
  * Passes hostile texts of one mebibyte to every function that parses untrusted text, and prints the CPU time of each
  * call. hostile-texts.test.ts runs it in a separate process, since a function that hangs cannot be stopped otherwise.
  */
-import { judge, readLine, withoutMasked } from '../../src/cache/answer.ts';
+import { interpretResult, maskSecrets, parseLine } from '../../src/cache/result.ts';
 import { readMarker } from '../../src/comment/text.ts';
-import { commitNamedBy } from '../../src/provenance/commits.ts';
+import { commitInVersion } from '../../src/provenance/commits.ts';
 import { printable } from '../../src/runner/log.ts';
 import { escapeCell } from '../../src/runner/markdown.ts';
 import { shellSafe } from '../../src/runner/shell.ts';
@@ -85,15 +85,15 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   escapeCell,
   shellSafe,
   readMarker,
-  commitNamedBy,
+  commitInVersion,
   linksOf,
   linksOfOne: (text) => linksOf(`<a href="${text}`),
   readWheelKey: (text) => readWheelKey(place, `${place.commit}/${text}`),
   isCommit,
   isTarget,
-  cacheLine: readLine,
-  cacheAnswer: (text) => judge(undefined, [readLine(text), { kind: 'fault', text }]),
-  withoutMasked: (text) => withoutMasked(text, ['secret']),
+  cacheLine: parseLine,
+  cacheAnswer: (text) => interpretResult(undefined, [parseLine(text), { kind: 'fault', text }]),
+  maskSecrets: (text) => maskSecrets(text, ['secret']),
 };
 
 const fill = (text: string) => text.repeat(Math.ceil(BYTES / text.length));

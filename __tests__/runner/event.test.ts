@@ -20,7 +20,7 @@ describe('the commit before a change', () => {
     ['of a pull request’s merge commit', pull, merge, merge, base, 'the base of the pull request'],
     ['of a pull request’s head', pull, head, merge, base, 'the base of the pull request'],
     [
-      'of a pull request to which was pushed',
+      'of a pull request after a push',
       { ...pull, before: other, after: head },
       head,
       merge,
@@ -28,37 +28,37 @@ describe('the commit before a change', () => {
       'the base of the pull request',
     ],
     ['of a merge group', group, head, head, base, 'the base of the merge group'],
-  ])('%s', (_title, event, commit, runCommit, before, what) => {
-    expect(commitBefore(event, commit, runCommit)).toEqual({ commit: before, what });
+  ])('%s', (_title, event, commit, runCommit, before, description) => {
+    expect(commitBefore(event, commit, runCommit)).toEqual({ commit: before, description });
   });
 
   test.each<[string, object, string]>([
-    ['a new branch has none', { before: '0'.repeat(40), after: head }, head],
-    ['of another commit than the pushed one nothing is known', push, other],
-    ['nor of a hash of sources', push, '1'.repeat(64)],
-    ['the base itself is not compared with itself', { ...pull }, base],
+    ['a new branch', { before: '0'.repeat(40), after: head }, head],
+    ['a commit other than the pushed one', push, other],
+    ['a hash of sources', push, '1'.repeat(64)],
+    ['the base itself', { ...pull }, base],
     ['no payload', {}, head],
     ['a payload of other types', { before: 7, after: head }, head],
-    ['nothing where something should be', { pull_request: null, merge_group: 'x' }, head],
+    ['objects that are missing', { pull_request: null, merge_group: 'x' }, head],
     ['a short hash', { before: 'b1b1b1b', after: head }, head],
-    ['what would be no commit but a path', { before: `${'../'.repeat(13)}x`, after: head }, head],
-  ])('%s', (_title, event, commit) => {
+    ['a path instead of a commit', { before: `${'../'.repeat(13)}x`, after: head }, head],
+  ])('none for %s', (_title, event, commit) => {
     expect(commitBefore(event, commit, base)).toBeUndefined();
   });
 });
 
 test.each([
   ['a payload', '{"before":"x"}', { before: 'x' }],
-  ['a file cut off', '{"before":', undefined],
-  ['no object', '7', undefined],
+  ['a truncated file', '{"before":', undefined],
+  ['a number', '7', undefined],
   ['null', 'null', undefined],
-])('%s is read', async (_title, text, payload) => {
+])('the event file: %s', async (_title, text, payload) => {
   const folder = await mkdtemp(join(tmpdir(), 'event-'));
   await writeFile(join(folder, 'event.json'), text);
   expect(readEvent({ GITHUB_EVENT_PATH: join(folder, 'event.json') })).toEqual(payload);
   await rm(folder, { recursive: true });
 });
 
-test('no file is no payload', () => {
+test('no event file', () => {
   expect(readEvent({})).toBeUndefined();
 });

@@ -7,7 +7,7 @@ const READERS: Record<ActionName, () => unknown> = {
   find: readFindInputs,
   fetch: readFetchInputs,
 };
-/** What an action needs, and what makes it read more. */
+/** Required inputs and variables, and inputs that make an action read others. */
 const GIVEN: Readonly<Record<string, string>> = {
   INPUT_BUCKET: 'wheels',
   INPUT_COMMIT: 'c'.repeat(40),
@@ -17,26 +17,26 @@ const GIVEN: Readonly<Record<string, string>> = {
   GITHUB_RUN_ATTEMPT: '1',
 };
 
-describe('the inputs that an action reads are those that its action.yml declares', () => {
+describe('each action reads exactly the inputs that its action.yml declares', () => {
   const environment = process.env;
   afterEach(() => {
     process.env = environment;
   });
 
   test.each(ACTION_NAMES)('%s', async (action) => {
-    const asked = new Set<string>();
-    // What is given has no names to enumerate, so each input is recorded only where the source names it.
+    const namesRead = new Set<string>();
+    // The proxy lists no names, so an input is recorded only if the source reads it by name.
     process.env = new Proxy(
       {},
       {
         get(_, name) {
-          asked.add(String(name));
+          namesRead.add(String(name));
           return GIVEN[String(name)];
         },
       },
     ) as NodeJS.ProcessEnv;
     READERS[action]();
-    const inputs = [...asked].filter((name) => name.startsWith('INPUT_'));
+    const inputs = [...namesRead].filter((name) => name.startsWith('INPUT_'));
     const { inputs: declared } = await readManifest(action);
     expect(inputs.sort()).toEqual(
       Object.keys(declared)

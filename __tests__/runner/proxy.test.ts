@@ -7,14 +7,14 @@ import { runPython } from '../../testing/python.ts';
 
 const NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
 
-describe('case 44: a proxy variable that is not a URL is refused by name, and not repeated', () => {
+describe('case 44: a proxy variable that is not a URL: the error shows its name, but not its value', () => {
   test.each([
     ['a port above 65535', 'http://user:s3cretpw@proxy.corp:99999'],
     ['a slash in the password', 'http://user:s3/cretpw@proxy.corp:3128'],
-    ['a slash behind digits', 'http://user:12/s3cretpw@proxy.corp:3128'],
+    ['a slash after digits', 'http://user:12/s3cretpw@proxy.corp:3128'],
     ['a hash', 'http://user:s3#cretpw@proxy.corp:3128'],
     ['a question mark', 'https://user:?s3cretpw@proxy.corp:3128'],
-    ['a per cent sign', 'http://user:s3%zzcretpw@proxy.corp:3128'],
+    ['a percent sign', 'http://user:s3%zzcretpw@proxy.corp:3128'],
     ['a byte that is not UTF-8', 'http://user:s3%ffcretpw@proxy.corp:3128'],
     ['a line break', 'http://user:s3cretpw@proxy.corp:3128\n'],
     ['no host', 'http://user:s3cretpw@'],
@@ -35,7 +35,7 @@ test.each([
   ['http://user:s3%2Fcret%40pw@proxy.corp:3128/'],
   ['http://user:s3@cretpw@proxy.corp:3128'],
   ['https://[::1]:3128'],
-])('case 44: %p is taken', (address) => {
+])('case 44: %p is accepted', (address) => {
   for (const name of NAMES) {
     const { variables } = readProxies({ [name]: address, NO_PROXY: 'x' });
     expect(variables[name.toLowerCase()]).toBe(address);
@@ -72,7 +72,7 @@ describe('case 60: which variable counts', () => {
     ['[::1]:3128', 'http://[::1]:3128'],
     ['HTTP://proxy:3128', 'http://proxy:3128'],
     ['https://proxy', 'https://proxy'],
-  ])('%s is %s', (written, meant) => {
+  ])('%s means %s', (written, meant) => {
     const { variables } = readProxies({ HTTPS_PROXY: written, http_proxy: written });
     expect([variables.https_proxy, variables.http_proxy]).toEqual([meant, meant]);
   });
@@ -83,7 +83,7 @@ describe('case 60: which variable counts', () => {
     'SOCKS4://proxy',
     'socks://x',
     'ftp://proxy',
-  ])('%s is refused by name where it would be used', (address) => {
+  ])('%s: an error with the name of the variable if the proxy would be used', (address) => {
     for (const name of [...NAMES, 'ALL_PROXY', 'all_proxy']) {
       const url = /^http_/i.test(name) ? 'http://host' : 'https://host';
       expect(() => via(url, { [name]: address })).toThrow(WheelStoreError);
@@ -94,7 +94,7 @@ describe('case 60: which variable counts', () => {
   });
 });
 
-/** What Node's own agent does with what it is given. */
+/** Whether Node's own agent uses no proxy for a URL. */
 function isBypassedByNode(url: URL, noProxy: string): boolean {
   const { variables } = readProxies({
     HTTPS_PROXY: 'http://proxy',
@@ -159,9 +159,9 @@ describe('case 60: NO_PROXY', () => {
     expect(isBypassedByNode(new URL(url), noProxy)).toBe(isDirect);
   });
 
-  test('pip says the same, but for the rows that say that it differs', () => {
-    const said = runPython<boolean[]>(join(import.meta.dirname, 'pip_bypasses_proxy.py'), rows);
-    const differing = rows.filter(([, , isDirect], row) => said[row] !== isDirect);
+  test('pip gives the same results, except for the marked rows', () => {
+    const byPip = runPython<boolean[]>(join(import.meta.dirname, 'pip_bypasses_proxy.py'), rows);
+    const differing = rows.filter(([, , isDirect], row) => byPip[row] !== isDirect);
     expect(differing).toEqual(rows.filter(([, , , pip]) => pip !== undefined));
   });
 });
@@ -176,10 +176,10 @@ test.each([
   ['23.11.0', false],
   ['20.19.0', false],
   ['25.0.0', true],
-])('case 59: Node %s uses proxies: %s', (version, does) => {
-  expect(usesProxies(version)).toBe(does);
+])('case 59: Node %s supports proxies: %s', (version, isSupported) => {
+  expect(usesProxies(version)).toBe(isSupported);
   expect(unusedProxy(undefined, version)).toBeUndefined();
   const warning = unusedProxy('HTTPS_PROXY', version);
-  if (does) expect(warning).toBeUndefined();
+  if (isSupported) expect(warning).toBeUndefined();
   else expect(warning).toMatch(new RegExp(`HTTPS_PROXY.*${version}.*2\\.328\\.0`));
 });

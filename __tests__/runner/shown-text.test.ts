@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { renderComment } from '../../src/comment/text.ts';
-import { commitNamedBy } from '../../src/provenance/commits.ts';
+import { commitInVersion } from '../../src/provenance/commits.ts';
 import { provenanceOf } from '../../src/provenance/left-over.ts';
 import { printable } from '../../src/runner/log.ts';
 import { escapeCell } from '../../src/runner/markdown.ts';
@@ -26,8 +26,8 @@ describe('text from outside cannot start a workflow command', () => {
   });
 });
 
-describe('case 52: what cannot be seen is shown', () => {
-  const unseen = [
+describe('case 52: invisible characters are escaped', () => {
+  const invisible = [
     ...[
       '\u061c',
       '\u200b',
@@ -56,7 +56,7 @@ describe('case 52: what cannot be seen is shown', () => {
     ],
     ...['\0', '\u001b', '\u007f', '\u0085', '\ufff9', '\ud800'],
   ];
-  test.each(unseen)('%j in the log, the summary, the comment and the index page', (character) => {
+  test.each(invisible)('%j in the log, the summary, the comment and the index page', (character) => {
     const code = character.charCodeAt(0).toString(16);
     const long = `\\u${code.padStart(4, '0')}`;
     const shown = code.length <= 2 && code < 'a0' ? `\\x${code.padStart(2, '0')}` : long;
@@ -78,7 +78,7 @@ describe('case 52: what cannot be seen is shown', () => {
     expect(page).not.toContain(character);
   });
 
-  test('beyond the first plane, by both of its halves', () => {
+  test('beyond the Basic Multilingual Plane: both surrogates', () => {
     expect(printable('a\u{e0041}b')).toBe('a\\udb40\\udc41b');
     expect(printable('名 😀 é')).toBe('名 😀 é');
   });
@@ -101,15 +101,15 @@ describe('text from outside stays text in the summary', () => {
   });
 });
 
-describe('a summary that would pass the limit', () => {
-  test('is cut at a line’s end and says so', () => {
+describe('the size limit of a summary', () => {
+  test('a longer summary is cut at the end of a line, with a note', () => {
     const markdown = 'é'.repeat(10).concat('\n').repeat(1000);
     const cut = cutToLimit(markdown, 5000);
     expect(Buffer.byteLength(cut)).toBeLessThanOrEqual(5000);
     expect(cut).toMatch(/é{10}\n\n_The rest of this summary was left out/);
   });
 
-  test('and one that does not is left alone', () => {
+  test('a shorter summary is not changed', () => {
     expect(cutToLimit('é\n', 3)).toBe('é\n');
   });
 });
@@ -122,7 +122,7 @@ test.each([
   [1_468_006, '1.4 MiB (1,468,006 bytes)'],
   [1024 ** 2 - 1, '1.0 MiB (1,048,575 bytes)'],
   [6 * 1024 ** 3, '6.0 GiB (6,442,450,944 bytes)'],
-])('%d bytes read %s', (bytes, text) => {
+])('%d bytes are shown as %s', (bytes, text) => {
   expect(readableSize(bytes)).toBe(text);
 });
 
@@ -134,19 +134,19 @@ test.each([
   ['1.0', undefined],
   ['1.0+g123', undefined],
   ['1.0+gpu1234567', undefined],
-])('version %s names commit %p', (version, commit) => {
-  expect(commitNamedBy(version)).toBe(commit);
+])('version %s contains commit %p', (version, commit) => {
+  expect(commitInVersion(version)).toBe(commit);
 });
 
-describe('where a wheel is from, by its times against the job’s beginning', () => {
+describe('where a wheel is from, by its times and the start of the job', () => {
   const BEGAN = 1_000_000;
   const cases: [title: string, modified: number, changed: number, origin: string][] = [
     ['built by the job', BEGAN + 5_000, BEGAN + 5_000, 'this job'],
-    ['built at its very beginning', BEGAN, BEGAN, 'this job'],
-    ['within the error of a coarse clock', BEGAN - 2_000, BEGAN - 2_000, 'this job'],
-    ['left by a job before', BEGAN - 2_001, BEGAN - 2_001, 'left over'],
-    ['restored with its old time', BEGAN - 60_000, BEGAN + 5_000, 'brought along'],
-    ['a time of modification in the future', BEGAN + 60_000, BEGAN - 60_000, 'this job'],
+    ['built when the job began', BEGAN, BEGAN, 'this job'],
+    ['within the resolution of a coarse clock', BEGAN - 2_000, BEGAN - 2_000, 'this job'],
+    ['left over from an earlier job', BEGAN - 2_001, BEGAN - 2_001, 'left over'],
+    ['restored with its old modification time', BEGAN - 60_000, BEGAN + 5_000, 'restored'],
+    ['a modification time in the future', BEGAN + 60_000, BEGAN - 60_000, 'this job'],
   ];
   test.each(cases)('%s', (_title, modified, changed, origin) => {
     expect(provenanceOf({ modified, changed }, BEGAN)).toBe(origin);

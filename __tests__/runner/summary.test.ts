@@ -51,26 +51,28 @@ function commandsIn(summary: string): string[] {
 
 describe('the change in size', () => {
   test.each([
-    ['more', 900_000, '+97.7 KiB (+11.1%) against'],
-    ['less', 1_250_000, '−244.1 KiB (−20.0%) against'],
-    ['a byte', 999_999, '+1 byte (+0.0%) against'],
-    ['none', 1_000_000, 'none in size against'],
-  ])('%s', (_title, size, says) => {
-    const summary = summaryOf([foo], { before: { size, earlier: { commit: BEFORE, what: 'the base' } } });
+    ['more', 900_000, '+97.7 KiB (+11.1%) compared with'],
+    ['less', 1_250_000, '−244.1 KiB (−20.0%) compared with'],
+    ['a byte', 999_999, '+1 byte (+0.0%) compared with'],
+    ['none', 1_000_000, 'none compared with'],
+  ])('%s', (_title, size, text) => {
+    const summary = summaryOf([foo], {
+      before: { size, earlier: { commit: BEFORE, description: 'the base' } },
+    });
     const link = `[<code>bbbbbbb</code>](https://github.com/octo/demo/commit/${BEFORE}), the base`;
-    expect(summary).toContain(`| Change | ${says} ${link} |`);
+    expect(summary).toContain(`| Change | ${text} ${link} |`);
   });
 
-  test('is not told where none is known', () => {
+  test('is not shown if the earlier size is unknown', () => {
     expect(summaryOf([foo])).not.toContain('Change');
   });
 });
 
-describe('what the wheel is made of', () => {
+describe('the files of the wheel', () => {
   const files = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ name: `f${index}`, compressedSize: 1, size: 2 }));
 
-  test('is folded, with a share of the whole', () => {
+  test('the largest are listed in a collapsed section, with their share', () => {
     const largest = [
       { name: 'foo/big_one.so', compressedSize: 750_000, size: 3_000_000 },
       { name: 'foo/a.py', compressedSize: 100, size: 200 },
@@ -87,14 +89,14 @@ describe('what the wheel is made of', () => {
   test.each([
     [1, 'All 1 file<'],
     [9, 'All 9 files<'],
-  ])('%d files are all of them', (count, says) => {
+  ])('%d: all are listed', (count, text) => {
     const inventory = { files: count, unpackedSize: 18, largest: files(count) };
-    expect(summaryOf([foo], { inventory })).toContain(says);
+    expect(summaryOf([foo], { inventory })).toContain(text);
   });
 });
 
-describe('the commands that install', () => {
-  test('one wheel: its URL, for pip and for uv, each to be copied by itself', () => {
+describe('the commands to install', () => {
+  test('one wheel: its URL, in separate blocks for pip and uv', () => {
     expect(commandsIn(summaryOf([foo]))).toEqual([
       `pip install "${foo.plainUrl}"`,
       `uv pip install "${foo.plainUrl}"`,
@@ -108,7 +110,7 @@ describe('the commands that install', () => {
     ]);
   });
 
-  test('several projects: all of them; and no shell reads an epoch', () => {
+  test('several projects: all of them, with a quoted epoch', () => {
     const bar = wheelOf('bar-1!2.0+cu121-py3-none-any.whl', { target: 'bar' });
     expect(commandsIn(summaryOf([foo, bar], { index: INDEX }))[0]).toBe(
       `pip install --find-links "${INDEX}" foo==1.0 'bar==1!2.0+cu121'`,
@@ -131,11 +133,11 @@ describe('the commands that install', () => {
     ]);
   });
 
-  test('of very many wheels the first', () => {
+  test('very many wheels: the first 50', () => {
     const wheels = Array.from({ length: 60 }, (_, index) => ({ ...foo, target: `t${index}` }));
     const summary = summaryOf(wheels);
     expect(commandsIn(summary)).toHaveLength(2 * 2 * 50);
-    expect(summary).toContain('and 10 more, by the links of their names.');
+    expect(summary).toContain('For the other 10, use the links in the table below.');
   });
 
   test.each([[[foo]], [[foo, foo11]]])('presigned URLs are not shown', (wheels) => {
@@ -148,13 +150,13 @@ describe('the commands that install', () => {
 });
 
 describe('several wheels', () => {
-  test('of one run: it is named once', () => {
+  test('of one run: the run is shown once', () => {
     const summary = summaryOf([foo, foo11]);
     expect(summary.match(/attempts\/1/g)).toHaveLength(1);
     expect(summary).toMatch(/\n\nAll stored by \[run 7, attempt 1\]/);
   });
 
-  test('of several runs: each row names its own', () => {
+  test('of several runs: each row shows its run', () => {
     const summary = summaryOf([
       foo,
       { ...foo11, run: '8' },
@@ -166,7 +168,7 @@ describe('several wheels', () => {
   });
 });
 
-describe('whatever text comes from outside', () => {
+describe('text from outside', () => {
   const SEED = 20260101;
   const marks = fc.constantFrom(
     '</details>',
@@ -191,7 +193,7 @@ describe('whatever text comes from outside', () => {
     const largest = [{ name: text, compressedSize: 1, size: 1 }];
     return summaryOf([{ ...wheel, url, plainUrl: url }], {
       inventory: { files: 11, unpackedSize: 1, largest },
-      before: { size: 7, earlier: { commit: BEFORE, what: text } },
+      before: { size: 7, earlier: { commit: BEFORE, description: text } },
       reason: text,
       heading: text,
     });
@@ -201,13 +203,13 @@ describe('whatever text comes from outside', () => {
     return summaryOf([{ ...foo, target: text, sha256: text }, foo11], { index: INDEX, reason: text });
   }
 
-  test('GitHub’s own Markdown makes the same elements of it, and shows it as it is', () => {
+  test('does not change the elements that GitHub’s own Markdown renders, and is shown unchanged', () => {
     const texts = ['x', ...fc.sample(hostile, { seed: SEED, numRuns: 500 })];
     const script = join(ROOT, 'testing/render_markdown.py');
     const read = (summaries: readonly string[]) =>
       runPython<{ elements: string[]; codes: string[] }[]>(
         script,
-        // As they are written to a file.
+        // As in the file that the runner reads.
         summaries.map((text) => text.toWellFormed()),
       );
     for (const summaryWith of [oneWith, severalWith]) {

@@ -9,19 +9,19 @@ const error = new WheelStoreError({
 });
 const contended = () => error;
 
-describe('rounds of read, list, write, look again', () => {
-  test('end with the one that is done', async () => {
+describe('rounds of read, list, write, read again', () => {
+  test('end when one returns done', async () => {
     const numbers: number[] = [];
-    const answers: Next[] = [{ pauseMs: 0 }, 'back-off', { pauseMs: 1 }, 'done', 'done'];
+    const results: Next[] = [{ pauseMs: 0 }, 'back-off', { pauseMs: 1 }, 'done', 'done'];
     const round = async (number: number) => {
       numbers.push(number);
-      return answers[number - 1]!;
+      return results[number - 1]!;
     };
     await converge(round, { max: 9, signal: new AbortController().signal, contended });
     expect(numbers).toEqual([1, 2, 3, 4]);
   });
 
-  test('end with an error when there were too many', async () => {
+  test('end with an error after the last one', async () => {
     let rounds = 0;
     const round = async (): Promise<Next> => {
       rounds += 1;

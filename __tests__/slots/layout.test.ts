@@ -50,7 +50,7 @@ describe('keys', () => {
     [`builds/${commit}/7_2/a/b/${W}`],
     [`builds/${'a'.repeat(64)}/7_2/${W}`],
     [`other/${commit}/7_2/${W}`],
-  ])('%s is no wheel of this layout', (key) => {
+  ])('%s is not the key of a wheel', (key) => {
     expect(readWheelKey({ prefix: 'builds', commit }, key)).toBeUndefined();
   });
 });
@@ -64,7 +64,7 @@ test.each([
   expect(normalisePrefix(text)).toBe(prefix);
 });
 
-test.each([['../x'], ['a/..'], ['./a'], ['a\\b'], ['a\nb'], ['a\u0000']])('prefix %p is refused', (text) => {
+test.each([['../x'], ['a/..'], ['./a'], ['a\\b'], ['a\nb'], ['a\u0000']])('prefix %p is rejected', (text) => {
   expect(() => normalisePrefix(text)).toThrow("'prefix'");
 });
 

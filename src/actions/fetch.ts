@@ -1,4 +1,4 @@
-/** The action `fetch`: downloads and verifies what is stored. */
+/** The action `fetch`: downloads and verifies stored wheels. */
 import { resolve } from 'node:path';
 import * as core from '@actions/core';
 import type { Bucket } from '../bucket/bucket.ts';
@@ -7,60 +7,60 @@ import type { ActionsCache } from '../cache/cache.ts';
 import { WheelStoreError } from '../errors.ts';
 import { type FetchInputs, readFetchInputs } from '../runner/inputs.ts';
 import { noteFetched, notesKey } from '../runner/job-notes.ts';
-import { describeWheel, note, requestTracer, say, sayAll, trace } from '../runner/log.ts';
-import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
-import { progressOf } from '../runner/progress.ts';
+import { describeWheel, info, infoGroup, notice, requestTracer, trace } from '../runner/log.ts';
+import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
+import { progressLogger } from '../runner/progress.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
 import { type SavedWheel, saveWheels } from '../slots/download.ts';
 import { isComplete } from '../slots/lookup.ts';
-import { ask, type Reply } from './ask.ts';
+import { type LookUpOutcome, lookUpWheels } from './look-up.ts';
 
 /**
- * Brings the commit's wheels into the folder `path`: all that were asked for, or none.
+ * Downloads the commit's wheels into the folder `path`: all that were requested, or none.
  *
- * @throws WheelStoreError when one is not stored (unless `on-missing` says to go on) or what arrives is not
- *   what was stored
+ * @throws WheelStoreError if one is not stored (unless `on-missing` is `ignore`), or a download doesn't match the
+ *   stored wheel
  */
 export async function fetch(signal: AbortSignal): Promise<void> {
   const inputs = readFetchInputs();
-  say(`Commit ${inputs.place.commit}.`);
+  info(`Commit ${inputs.place.commit}.`);
   const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
-    const found = await ask(bucket, inputs, signal);
-    if (!isComplete(found)) refuseOrGoOn(inputs, found);
-    sayAll(
+    const found = await lookUpWheels(bucket, inputs, signal);
+    if (!isComplete(found)) failUnlessIgnored(inputs, found);
+    infoGroup(
       `Found ${found.wheels.length} wheels`,
       found.wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
     );
-    const cache = await cacheOf(inputs);
+    const cache = await openCacheIfWanted(inputs);
     const folder = resolve(inputs.workspace, inputs.path);
-    const onProgress = progressOf('Downloaded');
+    const onProgress = progressLogger('Downloaded');
     const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress, trace });
-    saved.forEach(noteUnverified);
+    saved.forEach(noticeIfUnverified);
     await noteFetched(
       notesKey(inputs),
       saved.map(({ path }) => path),
     );
-    sayAll(`Fetched ${saved.length} wheels into ${folder}`, saved.map(outcome));
+    infoGroup(`Fetched ${saved.length} wheels into ${folder}`, saved.map(describeSaved));
     await setOutputsAndSummary(bucket, inputs, found, saved);
-    // All is done by now: what goes wrong from here on, or is cancelled, takes nothing away.
-    await cache?.keep(saved, signal);
+    // The step has succeeded by now. A failure or a cancellation from here on doesn't change that.
+    await cache?.save(saved, signal);
   } finally {
     bucket.close();
   }
 }
 
-/** Only who asks for the cache pays for what asks it. */
-async function cacheOf({ cache }: FetchInputs): Promise<ActionsCache | undefined> {
+async function openCacheIfWanted({ cache }: FetchInputs): Promise<ActionsCache | undefined> {
   if (cache === undefined) return undefined;
+  // Loaded only if needed, because it slows the start down.
   const { openCache } = await import('../cache/cache.ts');
   return openCache(cache);
 }
 
-function refuseOrGoOn(inputs: FetchInputs, { notStored }: Reply): void {
+function failUnlessIgnored(inputs: FetchInputs, { notStored }: LookUpOutcome): void {
   if (inputs.onMissing === 'ignore') {
-    say(`Not stored: ${notStored}. Continuing without it (on-missing: ignore).`);
+    info(`Not stored: ${notStored}. Continuing without it (on-missing: ignore).`);
     return;
   }
   throw new WheelStoreError({
@@ -71,16 +71,16 @@ function refuseOrGoOn(inputs: FetchInputs, { notStored }: Reply): void {
   });
 }
 
-function noteUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
-  // What a slot holds without a SHA-256 was warned of when it was found.
+function noticeIfUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
+  // For a wheel in a slot, the look-up has already warned about this.
   if (sha256 !== undefined || run !== undefined) return;
-  note(
+  notice(
     `${name.filename} was stored without a SHA-256 (the old layout), so only its size and its zip structure could be checked.`,
     'Unknown SHA-256',
   );
 }
 
-function outcome({ wheel: { sha256, size }, path, how }: SavedWheel): string {
+function describeSaved({ wheel: { sha256, size }, path, how }: SavedWheel): string {
   if (how === 'was-there') {
     return `${path} is already there, with the SHA-256 of the stored wheel; nothing was downloaded.`;
   }
@@ -91,10 +91,10 @@ function outcome({ wheel: { sha256, size }, path, how }: SavedWheel): string {
 async function setOutputsAndSummary(
   bucket: Bucket,
   inputs: FetchInputs,
-  found: Reply,
+  found: LookUpOutcome,
   saved: readonly SavedWheel[],
 ): Promise<void> {
-  const wheels = await link(bucket, found.wheels);
+  const wheels = await linkWheels(bucket, found.wheels);
   const paths = saved.map(({ path }) => path);
   const index = await indexUrl(bucket, inputs.place, found.hasIndex);
   setWheelOutputs(inputs.bucket, wheels, isComplete(found), index);

@@ -1,32 +1,32 @@
-/** Whether a store step that finds no wheel may reuse the stored one; docs/slots.md tells how that is decided. */
+/** Whether a store step that finds no wheel may reuse the stored one. docs/slots.md describes the rules. */
 import type { Bucket } from '../bucket/bucket.ts';
 import { describeSearch, type Search } from '../disk/find-wheels.ts';
 import { type NearbyWheel, wheelsNearby } from '../disk/nearby.ts';
 import { WheelStoreError } from '../errors.ts';
-import { jobBegan } from '../provenance/left-over.ts';
-import { seeWheels, signsOfBuild } from '../provenance/skipped-build.ts';
+import { jobStartTime } from '../provenance/left-over.ts';
+import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
 import type { StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
 import { lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
-import { showWarnings } from './ask.ts';
+import { showWarnings } from './look-up.ts';
 
-/** @throws WheelStoreError if a find step of this job said that the build is needed, and no wheel came of it */
-export async function checkNotForgotten(
+/** @throws WheelStoreError if a find step of this job found that the build is needed: then there must be a wheel */
+export async function checkBuildNotRequired(
   inputs: StoreInputs,
   search: Search,
   { verdicts }: Notes,
   signal: AbortSignal,
 ): Promise<void> {
   if (verdicts[inputs.target] !== 'build') return;
-  const none = describeSearch(inputs.path, search, await nearby(inputs, signal));
-  throw noWheel(`A find step of this job said that the build is needed, but there is ${none}.`);
+  const notFound = describeSearch(inputs.path, search, await nearby(inputs, signal));
+  throw noWheelError(`A find step of this job said that the build is needed, but there is ${notFound}.`);
 }
 
 /**
  * The stored wheel of this commit and target.
  *
- * @throws WheelStoreError if there is none, or a wheel elsewhere suggests that the build ran
+ * @throws WheelStoreError if no wheel is stored, or a wheel elsewhere suggests that the build ran
  */
 export async function reusableWheel(
   bucket: Bucket,
@@ -38,43 +38,43 @@ export async function reusableWheel(
   const { place, target } = inputs;
   const trust = { repository: inputs.repository, sha256: [], requireSha256: false };
   const query: Query = { place, targets: [target], only: {}, trust };
-  const answer = await lookUp(bucket, query, signal);
-  showWarnings(answer);
-  const wheel = answer.wheels[0];
+  const found = await lookUp(bucket, query, signal);
+  showWarnings(found);
+  const wheel = found.wheels[0];
   if (wheel === undefined) {
-    throw noWheel(
+    throw noWheelError(
       `There is ${describeSearch(inputs.path, search, await nearby(inputs, signal))}; the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
     );
   }
-  await checkSkipped(inputs, search, wheel, notes, signal);
-  return { wheel, hasIndex: answer.hasIndex };
+  await checkBuildWasSkipped(inputs, search, wheel, notes, signal);
+  return { wheel, hasIndex: found.hasIndex };
 }
 
 /** @throws WheelStoreError if a wheel elsewhere suggests that the build ran */
-async function checkSkipped(
+async function checkBuildWasSkipped(
   inputs: StoreInputs,
   search: Search,
   stored: StoredWheel,
   { verdicts, fetched }: Notes,
   signal: AbortSignal,
 ): Promise<void> {
-  const seen = await seeWheels(
+  const seen = await inspectWheels(
     await nearby(inputs, signal),
     stored,
     fetched,
-    await jobBegan(inputs.eventPath),
+    await jobStartTime(inputs.eventPath),
   );
   const signs = signsOfBuild(stored.name.project, verdicts[inputs.target], seen);
   if (signs.length === 0) return;
-  const none = describeSearch(inputs.path, search, signs);
-  throw noWheel(`There is ${none}. A build seems to have run, so the stored wheel is not reused.`);
+  const notFound = describeSearch(inputs.path, search, signs);
+  throw noWheelError(`There is ${notFound}. A build seems to have run, so the stored wheel is not reused.`);
 }
 
 function nearby({ workspace, home }: StoreInputs, signal: AbortSignal): Promise<NearbyWheel[]> {
   return wheelsNearby(workspace, signal, home);
 }
 
-function noWheel(reason: string): WheelStoreError {
+function noWheelError(reason: string): WheelStoreError {
   return new WheelStoreError({
     title: 'No wheel',
     reason,

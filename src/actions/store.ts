@@ -1,17 +1,17 @@
-/** The root action: puts the one wheel that the build left into this run's slot. */
+/** The root action: stores the one wheel that the build produced in this run's slot. */
 import { basename } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
 import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
 import { type Title, WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit } from '../provenance/commits.ts';
-import { checkLeftOver, jobBegan } from '../provenance/left-over.ts';
+import { checkLeftOver, jobStartTime } from '../provenance/left-over.ts';
 import { readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
 import { type Notes, notesKey, readNotes } from '../runner/job-notes.ts';
-import { describeWheel, requestTracer, say, trace, warn } from '../runner/log.ts';
-import { indexUrl, link, setWheelOutputs } from '../runner/outputs.ts';
-import { progressOf } from '../runner/progress.ts';
-import { type Report, type SizeBefore, writeSummary } from '../runner/summary.ts';
+import { describeWheel, info, requestTracer, trace, warn } from '../runner/log.ts';
+import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
+import { progressLogger } from '../runner/progress.ts';
+import { type EarlierSize, type Report, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
 import { indexKey, slotFolder } from '../slots/layout.ts';
 import { listCommit, newestWheel } from '../slots/listing.ts';
@@ -22,41 +22,41 @@ import { objectMetadata } from '../slots/trust.ts';
 import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
 import { parseWheelFilename } from '../wheel/filename.ts';
 import { type CheckedWheel, readWheel } from '../wheel/read-wheel.ts';
-import { checkNotForgotten, reusableWheel } from './reuse.ts';
+import { checkBuildNotRequired, reusableWheel } from './reuse.ts';
 
 /**
- * Stores the wheel at `path`; where there is none because the build was skipped, hands out the stored one.
+ * Stores the wheel at `path`. If there is no wheel because the build was skipped, reuses the stored one.
  *
- * @throws WheelStoreError
+ * @throws WheelStoreError if the wheel is missing or invalid, or cannot be stored
  */
 export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
   const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
   const path = onlyWheel(search);
-  const checked = path === undefined ? undefined : await check(path, inputs, signal);
+  const checked = path === undefined ? undefined : await checkWheel(path, inputs, signal);
   const notes = await readNotes(notesKey(inputs));
-  if (checked === undefined) await checkNotForgotten(inputs, search, notes, signal);
+  if (checked === undefined) await checkBuildNotRequired(inputs, search, notes, signal);
   const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
-    if (checked === undefined) await reuse(bucket, inputs, search, notes, signal);
-    else await put(bucket, inputs, checked, signal);
+    if (checked === undefined) await reuseStored(bucket, inputs, search, notes, signal);
+    else await storeWheel(bucket, inputs, checked, signal);
   } finally {
     bucket.close();
     await checked?.wheel.file.close();
   }
 }
 
-/** How long the wheel is stored already while its size is being compared with another's. */
+/** How long the step waits for the size of an earlier wheel. The new wheel is already stored by then. */
 const COMPARISON_MS = 5_000;
 
-/** Everything that can be wrong with the wheel comes to light here, before the first request. */
-async function check(path: string, inputs: StoreInputs, signal: AbortSignal): Promise<CheckedWheel> {
+/** Checks the wheel completely, before the first request is sent. */
+async function checkWheel(path: string, inputs: StoreInputs, signal: AbortSignal): Promise<CheckedWheel> {
   const { wheel, contents } = await readWheel(path, parseWheelFilename(basename(path)), signal);
   try {
     for (const text of contents.warnings) warn(text, 'Unusual wheel');
-    checkLeftOver(wheel, await jobBegan(inputs.eventPath), inputs.allowStale);
+    checkLeftOver(wheel, await jobStartTime(inputs.eventPath), inputs.allowStale);
     await checkVersion(contents.version, inputs, inputs.allowStale);
-    say(`Checked ${path}: ${readableSize(wheel.size)}, SHA-256 ${wheel.sha256}.`);
+    info(`Checked ${path}: ${readableSize(wheel.size)}, SHA-256 ${wheel.sha256}.`);
     return { wheel, contents };
   } catch (error) {
     await wheel.file.close();
@@ -64,7 +64,7 @@ async function check(path: string, inputs: StoreInputs, signal: AbortSignal): Pr
   }
 }
 
-async function put(
+async function storeWheel(
   bucket: Bucket,
   inputs: StoreInputs,
   { wheel, contents }: CheckedWheel,
@@ -72,7 +72,7 @@ async function put(
 ): Promise<void> {
   await warnOfOtherCommit(inputs);
   const slot = { ...inputs.place, run: inputs.run, attempt: inputs.attempt, target: inputs.target };
-  const showProgress = progressOf('Uploaded');
+  const showProgress = progressLogger('Uploaded');
   const placed = await placeInSlot(bucket, {
     slot,
     wheel,
@@ -82,21 +82,21 @@ async function put(
     onProgress: (bytes) => showProgress(bytes, wheel.size),
   });
   const where = bucket.uri(placed.wheel.key);
-  say(
+  info(
     placed.how === 'put'
       ? `Stored ${where}.`
       : `Nothing to upload: ${where} already holds the same bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
   );
   const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
-  const report = await handOver(bucket, inputs, placed.wheel, false, hasIndex);
-  const before = await sizeBefore(bucket, inputs, placed.wheel, signal);
-  const more = { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
-  await writeSummary({ heading: 'Wheel stored', ...report, ...more });
-  await comment(bucket, inputs, signal);
+  const report = await setOutputs(bucket, inputs, placed.wheel, false, hasIndex);
+  const before = await readEarlierSize(bucket, inputs, placed.wheel, signal);
+  const details = { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
+  await writeSummary({ heading: 'Wheel stored', ...report, ...details });
+  await updateComment(bucket, inputs, signal);
 }
 
-/** The build was skipped: the stored wheel is reused. */
-async function reuse(
+/** Reuses the stored wheel, because the build was skipped. */
+async function reuseStored(
   bucket: Bucket,
   inputs: StoreInputs,
   search: Search,
@@ -104,48 +104,52 @@ async function reuse(
   signal: AbortSignal,
 ): Promise<void> {
   const { wheel, hasIndex } = await reusableWheel(bucket, inputs, search, notes, signal);
-  const none = describeSearch(inputs.path, search);
-  say(`There is ${none}: the build was skipped. Reusing ${describeWheel(wheel, inputs)}.`);
-  const report = await handOver(bucket, inputs, wheel, true, hasIndex);
+  const notFound = describeSearch(inputs.path, search);
+  info(`There is ${notFound}: the build was skipped. Reusing ${describeWheel(wheel, inputs)}.`);
+  const report = await setOutputs(bucket, inputs, wheel, true, hasIndex);
   await writeSummary({ heading: 'Build skipped, stored wheel reused', ...report });
-  await comment(bucket, inputs, signal);
+  await updateComment(bucket, inputs, signal);
 }
 
-/** Sets the outputs; what comes after them is only told. */
-async function handOver(
+/** Sets the outputs. What follows (sizes, summary, comment) only informs. */
+async function setOutputs(
   bucket: Bucket,
   inputs: StoreInputs,
   wheel: StoredWheel,
   skipBuild: boolean,
   hasIndex: boolean,
 ): Promise<Pick<Report, 'inputs' | 'wheels' | 'index'>> {
-  const wheels = await link(bucket, [wheel]);
+  const wheels = await linkWheels(bucket, [wheel]);
   const index = await indexUrl(bucket, inputs.place, hasIndex);
   setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
-  say(`wheel-url: ${wheels[0]!.plainUrl}`);
+  info(`wheel-url: ${wheels[0]!.plainUrl}`);
   return { inputs, wheels, index };
 }
 
-/** How large the wheel was before this change, at the price of one listing. Where nobody answers, nobody asked. */
-async function sizeBefore(
+/**
+ * How large the wheel was before this change. Takes one listing.
+ *
+ * @returns undefined if there is no such wheel, or the listing fails
+ */
+async function readEarlierSize(
   bucket: Bucket,
   { place, target, earlier }: StoreInputs,
   wheel: StoredWheel,
   signal: AbortSignal,
-): Promise<SizeBefore | undefined> {
+): Promise<EarlierSize | undefined> {
   if (earlier === undefined) return undefined;
   try {
-    const soon = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
-    const there = { ...place, commit: earlier.commit };
-    const found = newestWheel(await listCommit(bucket, there, soon), target);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
+    const earlierPlace = { ...place, commit: earlier.commit };
+    const found = newestWheel(await listCommit(bucket, earlierPlace, limited), target);
     return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
   } catch (error) {
-    trace(`No comparison of sizes with commit ${earlier.commit}: ${messageOf(error)}`);
+    trace(`Could not compare the size with commit ${earlier.commit}: ${messageOf(error)}`);
     return undefined;
   }
 }
 
-/** The wheel is stored by now; a page that cannot be written, or a job that is cancelled, is no reason to fail. */
+/** The wheel is stored by now, so neither a failure to write the page nor a cancellation fails the step. */
 async function updateIndex(
   bucket: Bucket,
   inputs: StoreInputs,
@@ -153,12 +157,12 @@ async function updateIndex(
   signal: AbortSignal,
 ): Promise<boolean> {
   if (!inputs.index) {
-    say('The index page was not updated (index: false).');
+    info('The index page was not updated (index: false).');
     return false;
   }
   try {
     await publishIndex(bucket, inputs, wheel, signal);
-    say(`Updated the index page: ${bucket.uri(indexKey(inputs.place))}.`);
+    info(`Updated the index page: ${bucket.uri(indexKey(inputs.place))}.`);
     return true;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
@@ -168,16 +172,16 @@ async function updateIndex(
   }
 }
 
-/** The wheel is stored by now; a comment that cannot be written is no reason to fail. */
-async function comment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal): Promise<void> {
+/** The wheel is stored by now, so a failure to write the comment doesn't fail the step. */
+async function updateComment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal): Promise<void> {
   if (inputs.comment === undefined) return;
   const { pullRequest } = inputs.comment;
   if (pullRequest === undefined) {
-    say("No comment: this run has no pull request, and the input 'pull-request' is empty.");
+    info("No comment: this run has no pull request, and the input 'pull-request' is empty.");
     return;
   }
   try {
-    // Only who asks for a comment pays for GitHub's client.
+    // Loaded only if needed, because GitHub's client slows the start down.
     const { commentOnPullRequest } = await import('../comment/post.ts');
     await commentOnPullRequest(bucket, inputs, inputs.comment, pullRequest, signal);
   } catch (error) {

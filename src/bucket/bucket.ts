@@ -1,48 +1,48 @@
 /**
- * What an open bucket is, and what a request to it is about.
+ * The types of an open bucket and of a request to it.
  *
  * The operations are functions of this folder that take the bucket first: `listObjects`, `headObject`, `hashObject`,
  * `deleteObject` and `putEmptyObject` (objects), `putFile` (upload), `downloadObject` (download), `getText` and
- * `replaceText` (text), `plainUrl` and `presignedUrl` (url). What they answer is an outcome, a value, or a
- * WheelStoreError that says what to do; statuses and codes of HTTP and S3 stay in this folder.
+ * `replaceText` (text), `plainUrl` and `presignedUrl` (url). They return an outcome or a value, or throw a
+ * WheelStoreError with a remedy. HTTP statuses and S3 error codes stay in this folder.
  *
- * Whoever may be ended takes an `AbortSignal` named `signal`: as its last parameter, or in its options where it has
- * some. A caller whose request may outlast a cancelled job gives it a later signal (deadline: `afterGrace`,
- * `untilCleanedUp`).
+ * A function that can be cancelled takes an `AbortSignal` named `signal`, as its last parameter or in its options. If
+ * a request may continue for a while after the job is cancelled, the caller passes a signal that aborts later
+ * (deadline: `withGracePeriod`, `cleanUpDeadline`).
  */
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { CredentialNotes } from './credential-sources.ts';
+import type { CredentialFailures } from './credential-sources.ts';
 import type { ObjectSettings } from './object-settings.ts';
 
-/** How to reach a bucket. Nothing below this object reads inputs or the environment. */
+/** How to reach a bucket. The functions that get this object read neither inputs nor the environment. */
 export interface BucketSettings {
   readonly name: string;
   readonly region: string;
-  /** Whether the user chose the region for this bucket, and not for whatever else the job does. */
+  /** Whether the user set the region for this bucket, rather than for the whole job. */
   readonly isRegionGiven: boolean;
-  /** Whether AWS_ACCESS_KEY_ID is set: then the environment signs, and no profile (botocore, `EnvProvider`). */
+  /** Whether AWS_ACCESS_KEY_ID is set. If so, it takes precedence over a profile (botocore, `EnvProvider`). */
   readonly hasEnvironmentKeys: boolean;
-  /** A custom endpoint; undefined: what the SDK resolves from its environment and configuration files. */
+  /** A custom endpoint; undefined: the one that the SDK finds in the environment and configuration files. */
   readonly endpoint: string | undefined;
-  /** undefined: path style with a custom endpoint or a dotted bucket name. */
+  /** undefined: path style if the endpoint is custom or the bucket name has a dot. */
   readonly pathStyle: boolean | undefined;
-  /** Send requests without a signature, as for a public bucket. */
+  /** Whether to send unsigned requests, for a public bucket. */
   readonly anonymous: boolean;
-  /** Base URL under which the bucket's keys are served to readers. */
+  /** Base URL under which readers reach the bucket's keys. */
   readonly publicUrl: string | undefined;
-  /** Seconds for which URLs are to be presigned; undefined: plain URLs. */
+  /** Seconds for which presigned URLs are valid; undefined: plain URLs. */
   readonly presignSeconds: number | undefined;
-  /** How what is put is to be kept. */
+  /** Encryption, ACL, storage class and tags of the objects that are put. */
   readonly writing: ObjectSettings;
-  /** Whether this side offers to pay for requests, as a bucket may demand. */
+  /** Whether we agree to pay for requests to a Requester Pays bucket. */
   readonly requesterPays: boolean;
-  /** Whether the environment asks for checksums on every request (AWS_REQUEST_CHECKSUM_CALCULATION). */
-  readonly checksumsAsked: boolean;
-  /** Seconds that a request may take from its first byte to its answer's last, without what large bodies need. */
+  /** Whether AWS_REQUEST_CHECKSUM_CALCULATION is set. If so, the SDK follows it, for a custom endpoint too. */
+  readonly hasChecksumSetting: boolean;
+  /** Seconds from the first byte of a request to the last byte of its response. Large bodies get more. */
   readonly requestTimeout: number;
-  /** `http_proxy`, `https_proxy` and `no_proxy`, as Node's agents read them. */
+  /** `http_proxy`, `https_proxy` and `no_proxy`, in the form that Node's agents take. */
   readonly proxy: Readonly<Record<string, string | undefined>>;
-  /** What to tell a reader whose step has no credentials. */
+  /** The remedy in the error for missing credentials. */
   readonly credentialsRemedy: string;
 }
 
@@ -50,32 +50,32 @@ export interface BucketSettings {
 export interface Bucket {
   readonly settings: BucketSettings;
   readonly client: S3Client;
-  /** The region that requests are signed for; a redirect corrects it. */
+  /** The region that requests are signed for. Updated if S3 redirects to another one. */
   readonly region: { current: string };
-  /** The endpoint that is not AWS's own, if there is one; it may hold a password. */
+  /** The custom endpoint, if any. It may contain a password. */
   readonly customEndpoint: string | undefined;
   /**
-   * Whether the store is certain to honour `If-Match` and `If-None-Match` on a put, as AWS is (S3 user guide,
-   * "Conditional writes"). Another engine may ignore them, and no answer of its tells.
+   * Whether the store is certain to honour `If-Match` and `If-None-Match` on a put, as AWS does (S3 user guide,
+   * "Conditional writes"). Other engines may ignore them, which their responses don't show.
    */
   readonly honoursConditions: boolean;
-  /** A custom endpoint without what may be secret in it; empty on AWS. */
+  /** The custom endpoint without secrets, for messages; empty on AWS. */
   readonly address: string;
-  readonly credentialNotes: CredentialNotes;
-  /** `s3://bucket/key`, for people and for the AWS CLI. */
+  readonly credentialFailures: CredentialFailures;
+  /** `s3://bucket/key`, as the AWS CLI takes it. */
   uri(key: string): string;
-  /** Stops the client's sockets, so that the process can end at once. */
+  /** Closes the client's sockets, so that the process can exit at once. */
   close(): void;
 }
 
-/** What a request is about, for the sentence that explains its failure. */
+/** What a request is for. Used in the error if it fails, and for its deadline. */
 export interface RequestPurpose {
   /** The IAM action that the request needs, such as `s3:PutObject`. */
   readonly permission: string;
-  /** The key, or the key prefix of a list. */
+  /** The key, or the key prefix of a listing. */
   readonly key: string;
-  /** Bytes of the body that is sent or received; undefined: none but a document of S3's. */
+  /** Size of the body that is sent or received, in bytes; undefined: at most an S3 document. */
   readonly bytes?: number;
-  /** Gives the request up. */
+  /** Cancels the request. */
   readonly signal: AbortSignal | undefined;
 }

@@ -1,52 +1,52 @@
-/** Opens a bucket: endpoint, region, addressing style and credentials settled once, without a request. */
+/** Opens a bucket, which fixes endpoint, region, addressing style and credentials, and sends requests to it. */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 import { WheelStoreError } from '../errors.ts';
 import { credentialsIn, hideSecrets, plainAddress } from '../untrusted/foreign-text.ts';
-import { readAnswers } from './answers.ts';
 import type { Bucket, BucketSettings, RequestPurpose } from './bucket.ts';
-import { listenToSources } from './credential-sources.ts';
+import { collectSourceFailures } from './credential-sources.ts';
 import {
-  boundTries,
   collectDocument,
   deadlinesOf,
+  limitTries,
+  RESPONSE_TOO_LARGE,
   type RequestOptions,
-  TOO_LARGE,
-  unlessAborted,
+  rejectOnAbort,
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
 import { codeOf, explainFailure } from './failures.ts';
-import { placeOf, s3Uri } from './names.ts';
+import { describeStore, s3Uri } from './names.ts';
 import { observe, type SentRequest } from './observe.ts';
+import { readErrorResponses } from './responses.ts';
 
-/** Tries per request, the first included; the SDK waits in between, with jitter, at most 20 s. */
+/** Tries per request, including the first. The SDK waits in between, with jitter, at most 20 s. */
 const MAX_ATTEMPTS = 5;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** How long a connection may stay silent before the request is tried again, unless more was asked for. */
+/** How long a connection may be idle before the request is retried, unless the request timeout is longer. */
 const MIN_IDLE_SECONDS = 60;
 const MAX_SOCKETS = 16;
 
 /**
  * Opens a bucket. Sends nothing.
  *
- * @param onRequest - told of each request; where nobody wants to know, nothing is spent on it
- * @throws WheelStoreError when the SDK's configuration files cannot be read, or the endpoint names the bucket.
+ * @param onRequest - called for each request; if omitted, requests aren't traced at all
+ * @throws WheelStoreError if the SDK's configuration files cannot be read, or the endpoint contains the bucket name
  */
 export async function openBucket(
   settings: BucketSettings,
   onRequest?: (request: SentRequest) => void,
 ): Promise<Bucket> {
   const region = { current: settings.region };
-  const { logger, notes } = listenToSources();
+  const { logger, failures } = collectSourceFailures();
   const client = new S3Client({
     logger,
     region: async () => region.current,
     ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint }),
     ...credentialsOf(settings),
     maxAttempts: MAX_ATTEMPTS,
-    // Ours is a SHA-256 over the whole wheel; a second checksum per answer would cost and prove less.
+    // We check the SHA-256 of the whole wheel. A checksum per response would cost time and prove less.
     responseChecksumValidation: 'WHEN_REQUIRED',
     streamCollector: collectDocument,
     requestHandler: {
@@ -56,17 +56,17 @@ export async function openBucket(
       httpsAgent: new HttpsAgent({ keepAlive: true, maxSockets: MAX_SOCKETS, proxyEnv: settings.proxy }),
     },
   });
-  readAnswers(client);
+  readErrorResponses(client);
   if (onRequest !== undefined) observe(client, onRequest);
-  leavePayloadToTls(client);
-  boundTries(client, settings.requestTimeout);
+  leavePayloadUnsigned(client);
+  limitTries(client, settings.requestTimeout);
   if (settings.requesterPays) offerToPay(client);
   const customEndpoint = settings.endpoint ?? (await client.config.serviceConfiguredEndpoint?.());
   hideSecrets(credentialsIn(customEndpoint ?? ''));
   if (customEndpoint !== undefined) checkEndpoint(settings, customEndpoint);
   client.config.forcePathStyle =
     settings.pathStyle ?? (customEndpoint !== undefined || settings.name.includes('.'));
-  if (customEndpoint !== undefined) suitForeignEngines(client, settings);
+  if (customEndpoint !== undefined) adaptToCustomEndpoint(client, settings);
   return {
     settings,
     client,
@@ -74,19 +74,20 @@ export async function openBucket(
     customEndpoint,
     honoursConditions: customEndpoint === undefined,
     address: plainAddress(customEndpoint ?? '') ?? '',
-    credentialNotes: notes,
+    credentialFailures: failures,
     uri: (key) => s3Uri(settings.name, key),
     close: () => client.destroy(),
   };
 }
 
 /**
- * Sends one request through `request`, once more when S3 answers that the bucket is in another region, and
- * from then on all requests of this bucket go there. `request` passes its options on to the client, which end
- * the request when the purpose's signal is aborted, or when it takes too long.
+ * Sends one request. If S3 responds that the bucket is in another region, sends it once more, to that region, which
+ * later requests then use as well.
  *
- * @throws WheelStoreError that says what to do; its `cause` is the SDK's error, which `statusOf` and `codeOf`
- *   read. An abort is passed on as it is.
+ * @param request - must pass its options to the client: they end the request if the purpose's signal is aborted, or
+ *   if it takes too long
+ * @throws WheelStoreError with a remedy; its `cause` is the SDK's error, which `statusOf` and `codeOf` read. An abort
+ *   is rethrown unchanged.
  */
 export async function send<Output>(
   bucket: Bucket,
@@ -94,13 +95,13 @@ export async function send<Output>(
   request: (client: S3Client, options: RequestOptions) => Promise<Output>,
 ): Promise<Output> {
   for (let redirects = 0; ; redirects += 1) {
-    const asked = bucket.region.current;
+    const used = bucket.region.current;
     try {
       return await sendInTime(bucket, purpose, request);
     } catch (error) {
       const named = mayFollow(bucket, error) ? regionAfter(error) : undefined;
-      const isNew = named !== undefined && named !== asked;
-      // A bucket is in one region: a second redirect means that two parties on the way disagree, and go on so.
+      const isNew = named !== undefined && named !== used;
+      // A bucket is in one region, so a second redirect means a loop.
       if (!isNew || redirects === 1) throw explainFailure(error, bucket, purpose);
       bucket.region.current = named;
     }
@@ -112,14 +113,14 @@ async function sendInTime<Output>(
   purpose: RequestPurpose,
   request: (client: S3Client, options: RequestOptions) => Promise<Output>,
 ): Promise<Output> {
-  const { one, all } = deadlinesOf(bucket.settings.requestTimeout, purpose.bytes ?? 0);
-  const late = AbortSignal.timeout(all);
-  const abortSignal = purpose.signal === undefined ? late : AbortSignal.any([purpose.signal, late]);
+  const { perTry, total } = deadlinesOf(bucket.settings.requestTimeout, purpose.bytes ?? 0);
+  const timeout = AbortSignal.timeout(total);
+  const abortSignal = purpose.signal === undefined ? timeout : AbortSignal.any([purpose.signal, timeout]);
   try {
-    return await unlessAborted(request(bucket.client, { abortSignal, requestTimeout: one }), abortSignal);
+    return await rejectOnAbort(request(bucket.client, { abortSignal, requestTimeout: perTry }), abortSignal);
   } catch (error) {
-    if (late.aborted && purpose.signal?.aborted !== true) throw tooSlow(bucket, purpose, all);
-    if (codeOf(error) === TOO_LARGE) throw answerTooLarge(bucket, purpose, error);
+    if (timeout.aborted && purpose.signal?.aborted !== true) throw tooSlow(bucket, purpose, total);
+    if (codeOf(error) === RESPONSE_TOO_LARGE) throw responseTooLarge(bucket, purpose, error);
     throw error;
   }
 }
@@ -129,7 +130,7 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   return new WheelStoreError(
     {
       title: 'Store too slow',
-      reason: `${placeOf(bucket)} did not complete ${purpose.permission} on ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
+      reason: `${describeStore(bucket)} did not complete ${purpose.permission} on ${bucket.uri(purpose.key)} within ${Math.round(milliseconds / 1000)} seconds.`,
       remedy:
         'Run the job again; if the store is always this slow, set WHEEL_STORE_REQUEST_TIMEOUT to more seconds in the env of the step.',
     },
@@ -137,11 +138,11 @@ function tooSlow(bucket: Bucket, purpose: RequestPurpose, milliseconds: number):
   );
 }
 
-function answerTooLarge(bucket: Bucket, purpose: RequestPurpose, cause: unknown): WheelStoreError {
+function responseTooLarge(bucket: Bucket, purpose: RequestPurpose, cause: unknown): WheelStoreError {
   return new WheelStoreError(
     {
       title: 'Not an S3 response',
-      reason: `${placeOf(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with more data than any S3 response has.`,
+      reason: `${describeStore(bucket)} responded to ${purpose.permission} on ${bucket.uri(purpose.key)} with more data than any S3 response has.`,
       remedy:
         "Check that 'endpoint-url' is an S3 endpoint, and any proxy or firewall between the runner and the store.",
     },
@@ -149,12 +150,12 @@ function answerTooLarge(bucket: Bucket, purpose: RequestPurpose, cause: unknown)
   );
 }
 
-/** Guessing is for a region that was meant for another cloud; AWS and whoever names one say it in each answer. */
+/** After InvalidRegionName, `auto` is a guess, made only for a custom endpoint if the region may be meant for AWS. */
 function mayFollow({ settings, customEndpoint }: Bucket, error: unknown): boolean {
   return codeOf(error) !== 'InvalidRegionName' || (customEndpoint !== undefined && !settings.isRegionGiven);
 }
 
-/** @throws WheelStoreError when the bucket would be in each address twice */
+/** @throws WheelStoreError if the endpoint contains the bucket name, so that each URL would contain it twice */
 function checkEndpoint({ name, endpoint, pathStyle }: BucketSettings, customEndpoint: string): void {
   const where = namesBucket(customEndpoint, name, pathStyle);
   if (where === undefined) return;
@@ -171,13 +172,13 @@ function checkEndpoint({ name, endpoint, pathStyle }: BucketSettings, customEndp
   });
 }
 
-/** The SDK's own chain passes over keys in the environment when AWS_PROFILE is set; the AWS CLI does not. */
+/** With AWS_PROFILE set, the SDK's own chain ignores keys in the environment. The AWS CLI uses them, and so do we. */
 function credentialsOf({ anonymous, hasEnvironmentKeys }: BucketSettings): S3ClientConfig {
   if (anonymous) return unsigned();
   return hasEnvironmentKeys ? { credentials: fromEnv() } : {};
 }
 
-/** Anonymous requests: the SDK has no switch for them, so the signer leaves each request as it is. */
+/** The SDK has no option for anonymous requests, so use a signer that doesn't sign. */
 function unsigned(): S3ClientConfig {
   return {
     credentials: { accessKeyId: '', secretAccessKey: '' },
@@ -186,10 +187,10 @@ function unsigned(): S3ClientConfig {
 }
 
 /**
- * Over TLS the body of a request is protected as it is, and needs no SHA-256 of its own in the signature (S3 API,
- * "Signature Calculations for the Authorization Header": `UNSIGNED-PAYLOAD`). AWS gets a CRC32 of it besides.
+ * TLS already protects the body of a request, so the signature doesn't need its SHA-256 (S3 API, "Signature
+ * Calculations for the Authorization Header": `UNSIGNED-PAYLOAD`). AWS also gets a CRC32 of the body.
  */
-function leavePayloadToTls(client: S3Client): void {
+function leavePayloadUnsigned(client: S3Client): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       const request = args.request as { protocol: string; body?: unknown; headers: Record<string, string> };
@@ -198,13 +199,13 @@ function leavePayloadToTls(client: S3Client): void {
       }
       return next(args);
     },
-    { step: 'build', priority: 'low', name: 'leavePayloadToTls' },
+    { step: 'build', priority: 'low', name: 'leavePayloadUnsigned' },
   );
 }
 
 /**
- * Every request says it, and every presigned URL, where it becomes a part of the query (S3 user guide, "Downloading
- * objects from Requester Pays buckets"). Before the signature, which covers it.
+ * Adds the header to every request. In a presigned URL, it becomes part of the query (S3 user guide, "Downloading
+ * objects from Requester Pays buckets"). Runs before signing, because the signature covers it.
  */
 function offerToPay(client: S3Client): void {
   client.middlewareStack.add(
@@ -216,8 +217,8 @@ function offerToPay(client: S3Client): void {
   );
 }
 
-/** Many S3-compatible stores refuse the checksums that AWS added in 2025 and know no `Expect: 100-continue`. */
-function suitForeignEngines(client: S3Client, settings: BucketSettings): void {
+/** Many S3-compatible stores reject the checksums that AWS added in 2025, and don't support `Expect: 100-continue`. */
+function adaptToCustomEndpoint(client: S3Client, settings: BucketSettings): void {
   client.config.expectContinueHeader = false;
-  if (!settings.checksumsAsked) client.config.requestChecksumCalculation = async () => 'WHEN_REQUIRED';
+  if (!settings.hasChecksumSetting) client.config.requestChecksumCalculation = async () => 'WHEN_REQUIRED';
 }

@@ -1,4 +1,4 @@
-/** Reads one object into one open file, in parallel ranges, hashing as it comes. */
+/** Downloads one object into an open file, in parallel ranges, and hashes it at the same time. */
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -14,26 +14,26 @@ import { followFile } from './file-hash.ts';
 import type { ListedObject } from './objects.ts';
 import { inParallel, type Part, partsOf } from './parts.ts';
 
-/** What to read, and where to. */
+/** What to download, and where to. */
 export interface Download {
   readonly object: ListedObject;
   /** An empty file, open for reading and writing. */
   readonly file: FileHandle;
   readonly signal: AbortSignal;
-  /** Told how many more bytes have arrived. */
+  /** Called with the number of bytes received since the last call. */
   readonly onBytes?: (more: number) => void;
 }
 
-/** Tries per range, on top of the SDK's own tries to get an answer at all. */
+/** Tries per range if its body breaks off. The SDK's own tries to get a response come on top. */
 const RANGE_TRIES = 5;
 const WRITE_BYTES = 1024 * 1024;
 
 /**
- * Downloads the object. Every range is bound to the object's ETag (`If-Match`), is written in place, and is
- * asked for again from where it broke off.
+ * Downloads the object. Every range is requested with the object's ETag (`If-Match`). A range that breaks off is
+ * resumed where it stopped.
  *
- * @returns the SHA-256 of what is now in the file, lower-case hex
- * @throws WheelStoreError when the object is gone, was changed meanwhile, or the line broke too often
+ * @returns the SHA-256 of the file's content, lower-case hex
+ * @throws WheelStoreError if the object was deleted or replaced, or the connection broke too often
  */
 export async function downloadObject(bucket: Bucket, download: Download): Promise<string> {
   const parts = partsOf(download.object.size);
@@ -58,21 +58,22 @@ async function downloadPart(
 ): Promise<void> {
   const { object } = download;
   let done = 0;
-  const end = process.uptime() + deadlinesOf(bucket.settings.requestTimeout, part.size).all / 1000;
+  const end = process.uptime() + deadlinesOf(bucket.settings.requestTimeout, part.size).total / 1000;
   for (let attempt = 1; done < part.size; attempt += 1) {
     try {
       const rest = { first: part.offset + done, last: part.offset + part.size - 1 };
       for await (const { chunks, size } of inBatches(await openRange(bucket, object, rest, signal))) {
-        // A server that ignores the range would send the whole object into the place of a part.
-        if (done + size > part.size) throw unwantedBytes(bucket, object);
+        // A server that ignores the range would send the whole object.
+        if (done + size > part.size) throw tooManyBytes(bucket, object);
         await writeFully(download.file, chunks, size, part.offset + done);
         done += size;
         download.onBytes?.(size);
       }
-      if (done < part.size) throw new Error(`the answer ended after ${done} of ${part.size} bytes`);
+      if (done < part.size) throw new Error(`the response ended after ${done} of ${part.size} bytes`);
     } catch (error) {
       if (isAbort(error) || signal.aborted || error instanceof WheelStoreError || isLocal(error)) throw error;
-      if (attempt === RANGE_TRIES || process.uptime() > end) throw brokenOff(bucket, object, attempt, error);
+      if (attempt === RANGE_TRIES || process.uptime() > end)
+        throw interrupted(bucket, object, attempt, error);
       await delay(backoff(attempt, { firstMs: 200 }), undefined, { signal });
     }
   }
@@ -85,7 +86,7 @@ async function openRange(
   signal: AbortSignal,
 ): Promise<Readable> {
   try {
-    const answer = await send(
+    const response = await send(
       bucket,
       { permission: 's3:GetObject', key, bytes: last - first + 1, signal },
       (client, options) =>
@@ -99,46 +100,47 @@ async function openRange(
           options,
         ),
     );
-    const body = answer.Body as Readable;
+    const body = response.Body as Readable;
     const isWhole = first === 0 && last === size - 1;
-    const doubt = doubtOf({ etag, size }, isWhole ? undefined : { first, last }, answer);
-    if (doubt === undefined) return body;
+    const mismatch = mismatchIn({ etag, size }, isWhole ? undefined : { first, last }, response);
+    if (mismatch === undefined) return body;
     body.destroy();
-    if (doubt === 'another object') throw changedMeanwhile(bucket, key, 412);
-    throw otherRange(bucket, key, `bytes ${first}-${last}/${size}`, answer.ContentRange);
+    if (mismatch === 'another object') throw changedDuringDownload(bucket, key, 412);
+    throw wrongRange(bucket, key, `bytes ${first}-${last}/${size}`, response.ContentRange);
   } catch (error) {
     const status = statusOf(error);
-    if (status === 412 || isAbsent(error)) throw changedMeanwhile(bucket, key, status);
+    if (status === 412 || isAbsent(error)) throw changedDuringDownload(bucket, key, status);
     throw error;
   }
 }
 
 /**
- * Whether an answer is of the object that was listed, and of the range that was asked for: an engine may not know
- * `If-Match` or `Range`, and answers as if it had been asked without (RFC 9110, sections 13.1.1 and 14.2).
+ * Checks that a response has the object that was listed and the range that was requested. An engine may ignore
+ * `If-Match` or `Range` (RFC 9110, sections 13.1.1 and 14.2).
  *
- * @param range - first and last byte; undefined: the whole object was asked for
+ * @param range - first and last byte; undefined: the whole object was requested
+ * @returns undefined if both match
  */
-export function doubtOf(
+export function mismatchIn(
   listed: Pick<ListedObject, 'etag' | 'size'>,
   range: { readonly first: number; readonly last: number } | undefined,
-  answer: { readonly ETag?: string | undefined; readonly ContentRange?: string | undefined },
+  response: { readonly ETag?: string | undefined; readonly ContentRange?: string | undefined },
 ): 'another object' | 'another range' | undefined {
-  const [expected, actual] = [bareTag(listed.etag), bareTag(answer.ETag ?? '')];
+  const [expected, actual] = [bareTag(listed.etag), bareTag(response.ETag ?? '')];
   if (expected !== '' && actual !== '' && expected !== actual) return 'another object';
   const { first, last } = range ?? { first: 0, last: listed.size - 1 };
-  if (answer.ContentRange === undefined) return range === undefined ? undefined : 'another range';
-  const [, from, to, total] = /^bytes ([0-9]+)-([0-9]+)\/([0-9]+|\*)$/.exec(answer.ContentRange) ?? [];
-  const isAsked = Number(from) === first && Number(to) === last;
-  return isAsked && (total === '*' || Number(total) === listed.size) ? undefined : 'another range';
+  if (response.ContentRange === undefined) return range === undefined ? undefined : 'another range';
+  const [, from, to, total] = /^bytes ([0-9]+)-([0-9]+)\/([0-9]+|\*)$/.exec(response.ContentRange) ?? [];
+  const isRequested = Number(from) === first && Number(to) === last;
+  return isRequested && (total === '*' || Number(total) === listed.size) ? undefined : 'another range';
 }
 
-/** Proxies mark a tag as weak, and some engines leave its quotes out. */
+/** Proxies may mark an ETag as weak, and some engines omit the quotes. */
 function bareTag(etag: string): string {
   return etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1');
 }
 
-/** A write costs more than it moves when it moves 64 KiB, which is what a socket gives at a time. */
+/** Collects chunks into larger writes. A socket delivers 64 KiB at a time, too little to write efficiently. */
 async function* inBatches(stream: Readable): AsyncGenerator<{ chunks: Buffer[]; size: number }> {
   let chunks: Buffer[] = [];
   let size = 0;
@@ -155,7 +157,7 @@ async function* inBatches(stream: Readable): AsyncGenerator<{ chunks: Buffer[]; 
   } catch (error) {
     failure = error;
   }
-  // What came before a line broke need not come again.
+  // Keep what was received before the connection broke.
   if (size > 0) yield { chunks, size };
   if (failure !== undefined) throw failure;
 }
@@ -170,13 +172,13 @@ async function writeFully(file: FileHandle, chunks: Buffer[], size: number, posi
   }
 }
 
-/** A full disk or a lost folder does not heal by asking S3 again. */
+/** Whether the error is of the local disk, such as a full one. Then a retry doesn't help. */
 function isLocal(error: unknown): boolean {
   const syscall = (error as NodeJS.ErrnoException | undefined)?.syscall;
   return syscall === 'write' || syscall === 'open' || syscall === 'ftruncate';
 }
 
-function changedMeanwhile(bucket: Bucket, key: string, status: number | undefined): WheelStoreError {
+function changedDuringDownload(bucket: Bucket, key: string, status: number | undefined): WheelStoreError {
   const what = status === 404 ? 'was deleted' : 'was replaced';
   return new WheelStoreError({
     title: 'Wheel changed in the store',
@@ -185,7 +187,7 @@ function changedMeanwhile(bucket: Bucket, key: string, status: number | undefine
   });
 }
 
-function unwantedBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreError {
+function tooManyBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreError {
   return new WheelStoreError({
     title: 'Wrong range in response',
     reason: `The store sent more bytes of ${bucket.uri(key)} (${size} bytes) than requested.`,
@@ -193,16 +195,21 @@ function unwantedBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreE
   });
 }
 
-function otherRange(bucket: Bucket, key: string, asked: string, got: string | undefined): WheelStoreError {
+function wrongRange(
+  bucket: Bucket,
+  key: string,
+  requested: string,
+  got: string | undefined,
+): WheelStoreError {
   const what = got === undefined ? 'no Content-Range' : `Content-Range ${JSON.stringify(got.slice(0, 100))}`;
   return new WheelStoreError({
     title: 'Wrong range in response',
-    reason: `The store sent another range of ${bucket.uri(key)} than requested (${what} for ${asked}).`,
+    reason: `The store sent another range of ${bucket.uri(key)} than requested (${what} for ${requested}).`,
     remedy: 'This is a bug in the store, or in a proxy in front of it: report it there.',
   });
 }
 
-function brokenOff(
+function interrupted(
   bucket: Bucket,
   { key, size }: ListedObject,
   tries: number,

@@ -1,16 +1,17 @@
-/** What is wrong with an endpoint, and which region a store that is not AWS asks for. Values in, values out. */
+/** Whether an endpoint contains the bucket name, and which region a store expects. Pure functions. */
 import { codeOf, regionNamedBy } from './failures.ts';
 
-/** A host that begins with `{bucket}.s3.` or `{bucket}.s3-…` is a bucket's own, whatever the addressing style. */
+/** A host that begins with `{bucket}.s3.` or `{bucket}.s3-…` is that of a bucket, whatever the addressing style. */
 const BUCKET_HOST = /^s3[.-]/;
 /** Supabase's path, the same for every project (Supabase docs, "S3 Authentication"). */
 const SUPABASE_PATH = /^storage\/v1\/s3$/;
 
 /**
- * Whether an endpoint names the bucket already, so that it would be in each address twice: as the first or last
+ * Where an endpoint already contains the bucket name, so that each URL would contain it twice: as the first or last
  * segment of the path, or as the first label of the host.
  *
- * @param pathStyle - what the user chose; who chooses says how the host is meant. undefined: nothing
+ * @param pathStyle - the user's choice, which makes clear that the host is the store's; undefined: none
+ * @returns undefined if it doesn't contain the bucket name
  */
 export function namesBucket(
   endpoint: string,
@@ -20,8 +21,8 @@ export function namesBucket(
   const url = URL.parse(endpoint);
   if (url === null) return undefined;
   const segments = url.pathname.split('/').filter((segment) => segment !== '');
-  const isOurs = (segment: string | undefined) => segment !== undefined && decode(segment) === bucket;
-  if (!SUPABASE_PATH.test(segments.join('/')) && (isOurs(segments[0]) || isOurs(segments.at(-1))))
+  const isBucket = (segment: string | undefined) => segment !== undefined && decode(segment) === bucket;
+  if (!SUPABASE_PATH.test(segments.join('/')) && (isBucket(segments[0]) || isBucket(segments.at(-1))))
     return 'path';
   const label = `${bucket.toLowerCase()}.`;
   if (!url.hostname.startsWith(label)) return undefined;
@@ -37,10 +38,11 @@ function decode(segment: string): string {
 }
 
 /**
- * The region to sign for after a refusal: the one that the answer names (S3 API, "Error responses"), also in words
- * alone, as Scaleway does; else `auto`, as Cloudflare's R2 calls its own (R2 docs, "S3 API compatibility").
+ * The region to sign for after a rejection. It is in a field of the response (S3 API, "Error responses") or, from
+ * Scaleway, only in the message. Otherwise it is `auto`, the region of Cloudflare's R2 (R2 docs, "S3 API
+ * compatibility").
  *
- * @returns undefined when the refusal is not about the region
+ * @returns undefined if the rejection is not about the region
  */
 export function regionAfter(error: unknown): string | undefined {
   const named = regionNamedBy(error);

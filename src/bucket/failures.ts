@@ -1,25 +1,25 @@
-/** Turns what the SDK throws into one sentence of cause and one of remedy. */
+/** Turns errors of the SDK into one sentence of cause and one of remedy. */
 import { type Problem, WheelStoreError } from '../errors.ts';
 import { foreignText } from '../untrusted/foreign-text.ts';
-import { answerIn, type Failure, unreadableAnswer, wasSent } from './answers.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
-import { inOneSentence } from './credential-sources.ts';
+import { joinReasons } from './credential-sources.ts';
 import { explainDemand, furtherNeeds } from './demands.ts';
-import { explainForeignAnswer, explainProxy, explainScheme, tooLarge } from './foreign-answers.ts';
-import { placeOf, resourceOf, tries } from './names.ts';
+import { explainForeignResponse, explainProxy, explainScheme, tooLarge } from './foreign-responses.ts';
+import { describeStore, resourceOf, tries } from './names.ts';
+import { type Failure, responseIn, unreadableResponse, wasSent } from './responses.ts';
 
-/** The parts of the SDK's errors (`ServiceException`, Node's system errors) that are read here. */
+/** The fields used here of the SDK's errors (`ServiceException`, and Node's system errors). */
 interface SdkError {
   readonly name?: string;
   readonly message?: string;
   readonly Code?: string;
-  /** Node's code of a system or TLS error. */
+  /** Node's code for a system or TLS error. */
   readonly code?: string;
-  /** S3 names the right region in some refusals (S3 API, "Error responses": AuthorizationHeaderMalformed). */
+  /** The right region, in some of S3's rejections (S3 API, "Error responses": AuthorizationHeaderMalformed). */
   readonly Region?: string;
-  /** What an InvalidArgument is about. */
+  /** The argument that an InvalidArgument is about. */
   readonly ArgumentName?: string;
-  /** The SDK sets it on errors that a service answered. */
+  /** The SDK sets it on errors that are responses of a service. */
   readonly $fault?: string;
   readonly cause?: unknown;
   readonly $metadata?: {
@@ -67,12 +67,12 @@ const WRONG_REGION = new Set([
   'InvalidRegionName',
 ]);
 
-/** The HTTP status of an answer, from the SDK's error or from the error that explains it. */
+/** The HTTP status, from the SDK's error or from the WheelStoreError that explains it. */
 export function statusOf(error: unknown): number | undefined {
   return sdkErrorIn(error).$metadata?.httpStatusCode;
 }
 
-/** S3's id of a request that it refused; empty when the error holds none. */
+/** S3's id of a rejected request; empty if the error has none. */
 export function requestIdOf(error: unknown): string {
   return sdkErrorIn(error).$metadata?.requestId ?? '';
 }
@@ -83,14 +83,14 @@ export function codeOf(error: unknown): string {
   return found.code ?? found.Code ?? found.name ?? '';
 }
 
-/** Whether the request was given up because its signal said so. */
+/** Whether the request was cancelled by its signal. */
 export function isAbort(error: unknown): boolean {
   return (error as SdkError | undefined)?.name === 'AbortError';
 }
 
 /**
- * Whether the same request may succeed in a while: a busy store, an outage, a line that breaks. A host name that does
- * not exist is more likely a wrong one.
+ * Whether the same request may succeed later: a busy store, an outage, a broken connection. A host name that doesn't
+ * exist is probably a mistake, so it doesn't count.
  */
 export function isTransient(error: unknown): boolean {
   const status = statusOf(error) ?? 0;
@@ -100,7 +100,7 @@ export function isTransient(error: unknown): boolean {
   return UNREACHABLE.has(code) && code !== 'ENOTFOUND';
 }
 
-/** The region that S3 names in an answer that says the request went to a wrong one. */
+/** The right region, if S3's response says that the request went to a wrong one. */
 export function regionNamedBy(error: unknown): string | undefined {
   const failure = error as SdkError | undefined;
   const status = failure?.$metadata?.httpStatusCode;
@@ -111,43 +111,43 @@ export function regionNamedBy(error: unknown): string | undefined {
 }
 
 /**
- * Whether an answer says that there is no such object. A 404 of something else, such as a firewall's page, says
- * nothing of the store.
+ * Whether S3's response says that there is no such object. A 404 from something else, such as a firewall, doesn't
+ * count.
  */
 export function isAbsent(error: unknown): boolean {
   const cause = sdkErrorIn(error);
-  return statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket' && answerIn(cause)?.isS3 !== false;
+  return statusOf(error) === 404 && codeOf(error) !== 'NoSuchBucket' && responseIn(cause)?.isS3 !== false;
 }
 
-/** Codes that engines without conditional writes give besides 501, and for much else. */
+/** Codes that engines without conditional writes may return instead of 501, but also for other reasons. */
 const UNSPECIFIC = new Set(['', 'InvalidArgument', 'InvalidRequest', 'BadRequest', 'UnsupportedHeader']);
 const NAMES_CONDITION = /if-(none-)?match|conditional|precondition|header you provided implies/i;
-/** Any other header or argument. */
+/** Matches any other header or argument. */
 const NAMES_SOMETHING_ELSE =
   /\b(x-amz-[a-z-]+|content-[a-z0-9]+|digest|checksum|signature|storage.?class|tag(ging)?|metadata|encryption|acl|region|token|date|length|size)\b/i;
 
 /**
- * Whether a store refuses a put because of its condition (`If-None-Match`, `If-Match`), which it does not have: 501
- * or NotImplemented as the S3 API has it, and on engines that are not AWS also 405, or 400 with a code for what it
- * does not understand, unless it says that something else is wrong.
+ * Whether a store rejects a put because it doesn't support conditions (`If-None-Match`, `If-Match`). In the S3 API, the
+ * response is a 501 or NotImplemented. With a custom endpoint, it may also be a 405, or a 400 with an unspecific code
+ * and a message that doesn't name another cause.
  */
 export function refusesCondition(error: unknown, { customEndpoint }: Bucket): boolean {
   const cause = sdkErrorIn(error);
   if (!wasSent(cause)) return false;
-  const { status, code, words } = read(cause);
+  const { status, code, message } = read(cause);
   if (status === 501 || code === 'NotImplemented') return true;
   if (customEndpoint === undefined) return false;
   if (status === 405 || code === 'MethodNotAllowed') return true;
   if (status !== 400 || !UNSPECIFIC.has(code)) return false;
-  const said = `${words} ${foreignText(cause.ArgumentName, 100)}`;
-  return NAMES_CONDITION.test(said) || !NAMES_SOMETHING_ELSE.test(said);
+  const text = `${message} ${foreignText(cause.ArgumentName, 100)}`;
+  return NAMES_CONDITION.test(text) || !NAMES_SOMETHING_ELSE.test(text);
 }
 
 /**
  * Explains a failed request.
  *
- * @param error - what the SDK threw
- * @returns the error to throw: `error` itself when it is an abort or already explained
+ * @param error - as thrown by the SDK
+ * @returns the error to throw: `error` itself if it is an abort or already explained
  */
 export function explainFailure(error: unknown, bucket: Bucket, purpose: RequestPurpose): unknown {
   if (isAbort(error) || error instanceof WheelStoreError) return error;
@@ -155,7 +155,7 @@ export function explainFailure(error: unknown, bucket: Bucket, purpose: RequestP
   const problem =
     explainSources(failure, bucket) ??
     explainProxy(failure, bucket) ??
-    explainForeignAnswer(failure, bucket, purpose) ??
+    explainForeignResponse(failure, bucket, purpose) ??
     explainCredentials(failure) ??
     explainConnection(failure, bucket) ??
     explainLimit(failure, bucket, purpose) ??
@@ -170,36 +170,41 @@ function sdkErrorIn(error: unknown): SdkError {
   return (inner ?? {}) as SdkError;
 }
 
-/** What the SDK says for want of words of the store. */
+/** Placeholders that the SDK uses if the response has no code or message. */
 const MADE_UP = /^(UnknownError|Unknown|NotFound|\d{3}|Error)$/;
 
 function read(error: SdkError): Failure {
   const code = codeOf(error);
-  const words = foreignText(error.message).replace(/ ?Deserialization error: to see the raw response.*/, '');
+  const message = foreignText(error.message).replace(
+    / ?Deserialization error: to see the raw response.*/,
+    '',
+  );
   return {
     code: MADE_UP.test(code) ? '' : foreignText(code, 100),
     status: error.$metadata?.httpStatusCode,
-    words: MADE_UP.test(words) ? '' : words,
+    message: MADE_UP.test(message) ? '' : message,
     attempts: error.$metadata?.attempts ?? 1,
     requestId: foreignText(error.$metadata?.requestId, 100) || undefined,
-    answer: answerIn(error) ?? unreadableAnswer(error),
+    response: responseIn(error) ?? unreadableResponse(error),
     isSent: wasSent(error),
   };
 }
 
-/** What the SDK's errors of credentials are called, those of Node when it reads a file or asks a service among them. */
+/** Names of the SDK's credential errors, and Node's codes for reading a file or reaching a service. */
 const CREDENTIALS_ERROR =
   /^(Credentials|Token)?ProviderError$|^InstanceMetadataV1FallbackError$|^E[A-Z]{3,}$|Timeout/;
 
-/** What went wrong before the store was asked: no credentials, or a source of them that failed. */
-function explainSources(failure: Failure, { settings, credentialNotes }: Bucket): Problem | undefined {
-  const { isSent, code, status, words } = failure;
+/** Errors before the request was sent: no credentials, or a source of them that failed. */
+function explainSources(failure: Failure, { settings, credentialFailures }: Bucket): Problem | undefined {
+  const { isSent, code, status, message } = failure;
   if (isSent || (status === undefined && !CREDENTIALS_ERROR.test(code))) return undefined;
-  const isChainsEnd = words.startsWith('Could not load credentials from any providers');
-  const last = isChainsEnd ? [] : [status === undefined ? words : `${words} (${code || `HTTP ${status}`})`];
-  const { sources, metadataService } = credentialNotes;
+  const isEndOfChain = message.startsWith('Could not load credentials from any providers');
+  const last = isEndOfChain
+    ? []
+    : [status === undefined ? message : `${message} (${code || `HTTP ${status}`})`];
+  const { sources, metadataService } = credentialFailures;
   const isMetadataService = metadataService.length > 0 || code === 'InstanceMetadataV1FallbackError';
-  const reason = inOneSentence(isMetadataService ? sources : [...sources, ...last]);
+  const reason = joinReasons(isMetadataService ? sources : [...sources, ...last]);
   if (reason !== '') {
     return {
       title: 'AWS credentials unavailable',
@@ -208,7 +213,7 @@ function explainSources(failure: Failure, { settings, credentialNotes }: Bucket)
         'Check the trust policy of the role (AWS_ROLE_ARN) and the token file (AWS_WEB_IDENTITY_TOKEN_FILE), the profile (AWS_PROFILE) with its credential_process or SSO session, or the credential endpoint of the machine. Or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, as aws-actions/configure-aws-credentials does.',
     };
   }
-  const also = inOneSentence(isMetadataService ? [...metadataService, ...last] : []);
+  const also = joinReasons(isMetadataService ? [...metadataService, ...last] : []);
   return {
     title: 'No AWS credentials',
     reason: `No AWS credentials were found to reach the bucket '${settings.name}' with${also === '' ? '' : ` (the instance metadata service: ${also})`}.`,
@@ -216,7 +221,7 @@ function explainSources(failure: Failure, { settings, credentialNotes }: Bucket)
   };
 }
 
-function explainCredentials({ code, words }: Failure): Problem | undefined {
+function explainCredentials({ code, message }: Failure): Problem | undefined {
   if (EXPIRED.has(code)) {
     return {
       title: 'AWS credentials expired',
@@ -228,7 +233,7 @@ function explainCredentials({ code, words }: Failure): Problem | undefined {
   if (REFUSED_CREDENTIALS.has(code)) {
     return {
       title: 'AWS credentials refused',
-      reason: `The store refused the credentials of this job (${code}${words === '' ? '' : `: ${words}`}).`,
+      reason: `The store refused the credentials of this job (${code}${message === '' ? '' : `: ${message}`}).`,
       remedy:
         'Check the key and secret, or the role that configure-aws-credentials assumes, and that they belong to this endpoint.',
     };
@@ -245,11 +250,11 @@ function explainCredentials({ code, words }: Failure): Problem | undefined {
 }
 
 function explainConnection(failure: Failure, bucket: Bucket): Problem | undefined {
-  const { code, words, attempts } = failure;
+  const { code, message, attempts } = failure;
   if (UNTRUSTED_CERTIFICATE.has(code)) {
     return {
       title: 'TLS certificate not trusted',
-      reason: `The certificate of ${placeOf(bucket)} is not trusted (${code}).`,
+      reason: `The certificate of ${describeStore(bucket)} is not trusted (${code}).`,
       remedy:
         'If a private authority signed it, set NODE_EXTRA_CA_CERTS to the path of its PEM file in the env of the job or step.',
     };
@@ -259,84 +264,84 @@ function explainConnection(failure: Failure, bucket: Bucket): Problem | undefine
     const mayBeTls = isPlain && code === 'ECONNRESET' ? ' If the port speaks TLS, write https://.' : '';
     return {
       title: 'Store unreachable',
-      reason: `${placeOf(bucket)} could not be reached in ${tries(attempts)} (${code}${words === '' ? '' : `: ${words}`}).`,
+      reason: `${describeStore(bucket)} could not be reached in ${tries(attempts)} (${code}${message === '' ? '' : `: ${message}`}).`,
       remedy: `Check endpoint-url, region, the network of the runner and its HTTPS_PROXY and NO_PROXY settings.${mayBeTls}`,
     };
   }
   return explainScheme(failure, bucket);
 }
 
-/** Codes of AWS and of engines for a store that is full, or an account whose share is. */
+/** Codes of AWS and other engines for a full store or an exhausted quota. */
 const QUOTA = /quota|StorageFull|InsufficientStorage|CapExceeded|StorageLimit|DiskFull|OutOfSpace/i;
 
-/** A store that is full is not a missing permission. */
+/** A full store, or a request that is too large. Checked before rejections, which would suggest a permission. */
 function explainLimit(failure: Failure, bucket: Bucket, purpose: RequestPurpose): Problem | undefined {
-  const { code, status, words } = failure;
-  const said = [code, status === undefined ? '' : `HTTP ${status}`, words].filter((part) => part !== '');
-  if (code === 'EntityTooLarge' || status === 413) return tooLarge(bucket, purpose, said.join(', '));
-  const isFull = QUOTA.test(code) || status === 507 || /\b(quota|cap) (is )?exceeded/i.test(words);
+  const { code, status, message } = failure;
+  const details = [code, status === undefined ? '' : `HTTP ${status}`, message].filter((part) => part !== '');
+  if (code === 'EntityTooLarge' || status === 413) return tooLarge(bucket, purpose, details.join(', '));
+  const isFull = QUOTA.test(code) || status === 507 || /\b(quota|cap) (is )?exceeded/i.test(message);
   if (!isFull) return undefined;
   return {
     title: 'Store full',
-    reason: `${placeOf(bucket)} has no space left for the bucket '${bucket.settings.name}' (${said.join(', ')}), so ${bucket.uri(purpose.key)} was not stored.`,
+    reason: `${describeStore(bucket)} has no space left for the bucket '${bucket.settings.name}' (${details.join(', ')}), so ${bucket.uri(purpose.key)} was not stored.`,
     remedy:
       'Raise the quota of the bucket or account, or free space, for instance with a life-cycle rule that deletes old wheels; permissions are not the cause.',
   };
 }
 
 function explainRefusal(failure: Failure, bucket: Bucket, purpose: RequestPurpose): Problem | undefined {
-  const { code, status, words } = failure;
+  const { code, status, message } = failure;
   if (code === 'NoSuchBucket') {
     return {
       title: 'No such bucket',
-      reason: `There is no bucket '${bucket.settings.name}' at ${placeOf(bucket)}.`,
+      reason: `There is no bucket '${bucket.settings.name}' at ${describeStore(bucket)}.`,
       remedy: "Check the inputs 'bucket', 'region' and 'endpoint-url'; this action does not create buckets.",
     };
   }
-  if (/\bkms\b/i.test(code) || (status === 403 && /\bkms\b/i.test(words)) || code.startsWith('KMS.')) {
+  if (/\bkms\b/i.test(code) || (status === 403 && /\bkms\b/i.test(message)) || code.startsWith('KMS.')) {
     return {
       title: 'KMS refused',
-      reason: `S3 could not use the KMS key of the bucket '${bucket.settings.name}': ${words} (${code}).`,
+      reason: `S3 could not use the KMS key of the bucket '${bucket.settings.name}': ${message} (${code}).`,
       remedy: 'Let the role of this job use the key (kms:GenerateDataKey and kms:Decrypt).',
     };
   }
   if (status === 301 || WRONG_REGION.has(code)) {
     return {
       title: 'Wrong region',
-      reason: `The bucket '${bucket.settings.name}' is not in the region ${bucket.region.current} (${code}${words === '' ? '' : `: ${words}`}).`,
+      reason: `The bucket '${bucket.settings.name}' is not in the region ${bucket.region.current} (${code}${message === '' ? '' : `: ${message}`}).`,
       remedy: "Set the input 'region' to the bucket's own region.",
     };
   }
-  // A HEAD has no document that could name a code.
-  if (DENIED.has(code) || ((status === 403 || status === 401) && failure.answer?.hasDocument === false)) {
+  // A rejected HEAD has no document, and so no code.
+  if (DENIED.has(code) || ((status === 403 || status === 401) && failure.response?.hasDocument === false)) {
     const signed = bucket.settings.anonymous
       ? 'without credentials (no-sign-request)'
       : 'with the credentials of this job';
     return {
       title: 'Access denied',
-      reason: `${purpose.permission} was refused ${signed} for ${bucket.uri(purpose.key)}${words === '' ? '' : `; S3 says: ${words}`}.`,
-      remedy: `Allow ${purpose.permission} on ${resourceOf(bucket, purpose)} in the role's policy and in the bucket's.${furtherNeeds(words, bucket, purpose)}`,
+      reason: `${purpose.permission} was refused ${signed} for ${bucket.uri(purpose.key)}${message === '' ? '' : `; S3 says: ${message}`}.`,
+      remedy: `Allow ${purpose.permission} on ${resourceOf(bucket, purpose)} in the role's policy and in the bucket's.${furtherNeeds(message, bucket, purpose)}`,
     };
   }
   return undefined;
 }
 
 function explainOther(failure: Failure, bucket: Bucket, purpose: RequestPurpose): Problem {
-  const { code, status, words, attempts, requestId } = failure;
-  const said = [code, status === undefined ? '' : `HTTP ${status}`, words]
+  const { code, status, message, attempts, requestId } = failure;
+  const details = [code, status === undefined ? '' : `HTTP ${status}`, message]
     .filter((part) => part !== '')
     .join(', ');
   const id = requestId === undefined ? '' : `, request id ${requestId}`;
   if (status !== undefined && (status >= 500 || status === 429) && status !== 501) {
     return {
       title: 'Store is failing',
-      reason: `${placeOf(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (${said}${id}).`,
+      reason: `${describeStore(bucket)} failed ${tries(attempts)} for ${bucket.uri(purpose.key)} (${details}${id}).`,
       remedy: 'Run the job again in a few minutes; if it persists, check the status page of the store.',
     };
   }
   return {
     title: 'Store refused the request',
-    reason: `${placeOf(bucket)} rejected ${purpose.permission} on ${bucket.uri(purpose.key)} (${said}${id}).`,
+    reason: `${describeStore(bucket)} rejected ${purpose.permission} on ${bucket.uri(purpose.key)} (${details}${id}).`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint and that the bucket accepts such requests.",
   };
 }

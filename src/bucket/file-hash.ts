@@ -1,32 +1,32 @@
 /**
- * The SHA-256 of a file that is still being written, out of order. The hash needs the bytes in order, so it follows
- * behind, through the file.
+ * The SHA-256 of a file while its parts are written out of order. A hash needs the bytes in order, so each part is read
+ * back from the file once all parts before it are there.
  */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { hashStretch } from './hash-stretch.ts';
+import { hashRange } from './hash-range.ts';
 import type { Part } from './parts.ts';
 
-/** Follows a file while its parts arrive. */
+/** Hashes a file while its parts arrive. */
 export interface FileHash {
-  /** Says that a part is in the file. */
+  /** Call this once a part has been written. */
   arrived(part: Part): void;
-  /** Once all parts have arrived: lower-case hex. */
+  /** The SHA-256 in lower-case hex. Call it after all parts have arrived. */
   digest(): Promise<string>;
-  /** Stops, whether there is a digest or not; the file may be closed then. */
+  /** Stops hashing, with or without a digest. After that, the file may be closed. */
   close(): Promise<void>;
 }
 
-/** From this size on, a thread that hashes while others receive takes less time than it takes to start. */
+/** From this size on, hashing in a separate thread saves more time than the thread takes to start. */
 const THREAD_FROM_BYTES = 64 * 1024 * 1024;
 
 /**
- * Follows an open file of `size` bytes: a large one in a thread of its own, which reads it by the same descriptor.
+ * Hashes an open file of `size` bytes: a large one in a separate thread, which reads from the same descriptor.
  *
- * @throws whatever reading the file throws, from `digest`
+ * @throws errors of reading the file, from `digest`
  */
 export function followFile(file: FileHandle, size: number): FileHash {
   return size < THREAD_FROM_BYTES ? followHere(file) : followInThread(file);
@@ -35,17 +35,17 @@ export function followFile(file: FileHandle, size: number): FileHash {
 function followHere(file: FileHandle): FileHash {
   const hash = createHash('sha256');
   return inOrder(
-    (part) => hashStretch(hash, file.fd, part),
+    (part) => hashRange(hash, file.fd, part),
     async () => hash.digest('hex'),
     async () => undefined,
   );
 }
 
-/** Messages to the thread: a stretch of the file to hash, or that it was the last. */
+/** Messages to the thread: a range of the file to hash, or the request for the digest. */
 export type ThreadMessage = Pick<Part, 'offset' | 'size'> | 'digest';
 
 function followInThread(file: FileHandle): FileHash {
-  // The bundle has its entries in one folder, whichever chunk this is in.
+  // All entries of the bundle are in one folder, whichever chunk this code is in.
   const thread = new Worker(join(dirname(process.argv[1] ?? ''), 'hash.js'), { workerData: file.fd });
   const failed = once(thread, 'error').then(([error]) => Promise.reject(error));
   failed.catch(() => undefined);
@@ -61,7 +61,7 @@ function followInThread(file: FileHandle): FileHash {
   );
 }
 
-/** Hands each part on as soon as all before it have arrived. */
+/** Hashes each part once all parts before it have arrived. */
 function inOrder(
   hashPart: (part: Part) => void,
   digest: () => Promise<string>,

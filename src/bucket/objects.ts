@@ -12,7 +12,7 @@ import { WheelStoreError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 import { send } from './client.ts';
 import { isAbsent } from './failures.ts';
-import { placeOf } from './names.ts';
+import { describeStore } from './names.ts';
 import { writingFields } from './object-settings.ts';
 
 /** An object as a listing shows it. */
@@ -23,40 +23,40 @@ export interface ListedObject {
   readonly etag: string;
 }
 
-/** An object as its head shows it. */
+/** An object as the response to a HEAD shows it. */
 export interface ObjectHead extends ListedObject {
   /** The `x-amz-meta-*` headers, names in lower case. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A store may pass over deleted keys in pages that show nothing, but not for ever. */
+/** A store may return empty pages while it skips deleted keys, but not endlessly. */
 const MAX_EMPTY_PAGES = 100;
-/** A million objects, of whatever kind. */
+/** A million objects of any kind. */
 const MAX_PAGES = 1_000;
-/** A commit has as many wheels as its matrix has jobs, times the runs. */
+/** A commit has as many wheels as its matrix has jobs, times the number of runs. */
 const MAX_KEPT = 20_000;
-/** Characters; engines put a key of up to 1,024 bytes into it, encoded. All tokens of a listing are kept. */
+/** Characters. Engines encode a key of up to 1,024 bytes in it. All tokens of a listing are kept in memory. */
 const MAX_TOKEN_LENGTH = 16_384;
-/** A listing of many pages may take this many times what one request may. */
+/** A listing of many pages may take this many times the limit of one request. */
 const MAX_REQUEST_TIMES = 10;
 
-/** More than any commit's listing has. */
-const PAGES_BEFORE_THRIFT = 2;
+/** The listing of a commit rarely has more than one page. */
+const PAGES_BEFORE_HEAP_LIMIT = 2;
 
-/** What of a listing is wanted. */
+/** Which objects of a listing to return. */
 export interface ListingOptions {
   readonly signal: AbortSignal;
-  /** Which keys to return; the others are not held in memory. */
+  /** Whether to return a key. The others are not kept in memory. */
   readonly keep: (key: string) => boolean;
-  /** Only objects of this folder, none of folders below it; the key prefix ends in a slash. */
-  readonly directly?: boolean;
+  /** Only objects directly in this folder, not in subfolders. The key prefix must end in a slash. */
+  readonly shallow?: boolean;
 }
 
 /**
- * Lists the objects whose keys begin with `prefix` and are wanted, page by page (S3 API, ListObjectsV2).
+ * Lists the objects whose keys begin with `prefix` and that `keep` accepts, page by page (S3 API, ListObjectsV2).
  *
- * @throws WheelStoreError when S3 refuses, when a page does not lead any further, when it takes too long, after
- *   a million objects, and after 20,000 that are wanted
+ * @throws WheelStoreError if S3 rejects the request, if a page repeats, if the listing takes too long, has more than a
+ *   million objects, or more than 20,000 to keep
  */
 export async function listObjects(
   bucket: Bucket,
@@ -74,7 +74,7 @@ export async function listObjects(
     const page = await listPage(bucket, prefix, token, options);
     const ends = `${page.objects[0]?.key}\n${page.objects.at(-1)?.key}`;
     for (const object of page.objects) if (options.keep(object.key)) found.set(object.key, detached(object));
-    if (found.size > MAX_KEPT) throw crowdedListing(bucket, prefix);
+    if (found.size > MAX_KEPT) throw tooManyWheels(bucket, prefix);
     emptyPages = page.objects.length === 0 ? emptyPages + 1 : 0;
     const isStuck = tokens.has(page.next ?? '') || (emptyPages === 0 && ends === before);
     const isTooLong = emptyPages > MAX_EMPTY_PAGES || tokens.size + 1 >= MAX_PAGES || process.uptime() > end;
@@ -82,22 +82,22 @@ export async function listObjects(
     before = ends;
     token = page.next;
     tokens.add(token ?? '');
-    if (tokens.size === PAGES_BEFORE_THRIFT) keepYoungHeapSmall();
+    if (tokens.size === PAGES_BEFORE_HEAP_LIMIT) limitYoungGeneration();
   } while (token !== undefined);
   return [...found.values()];
 }
 
-/** What is kept must not keep the page's text: V8 makes a part of a string by pointing into the whole. */
+/** Copies the strings. In V8, a substring keeps the whole text of the page in memory. */
 function detached({ key, size, etag }: ListedObject): ListedObject {
   const copy = (text: string) => Buffer.from(text).toString();
   return { key: copy(key), size, etag: copy(etag) };
 }
 
 /**
- * V8 doubles its heap for young objects again and again while pages come in, up to 100 MiB for pages of which nothing
- * lives on. Not grown any more it costs no time that can be measured.
+ * While pages come in, V8 doubles the heap of its young generation repeatedly, up to 100 MiB, although nothing of the
+ * pages is kept. Limiting its growth has no measurable cost.
  */
-function keepYoungHeapSmall(): void {
+function limitYoungGeneration(): void {
   process.getBuiltinModule('node:v8').setFlagsFromString('--semi-space-growth-factor=1');
 }
 
@@ -105,37 +105,40 @@ async function listPage(
   bucket: Bucket,
   prefix: string,
   token: string | undefined,
-  { directly = false, signal }: ListingOptions,
+  { shallow = false, signal }: ListingOptions,
 ): Promise<{ objects: ListedObject[]; next: string | undefined }> {
-  const answer = await send(bucket, { permission: 's3:ListBucket', key: prefix, signal }, (client, options) =>
-    client.send(
-      new ListObjectsV2Command({
-        Bucket: bucket.settings.name,
-        Prefix: prefix,
-        // Keys may hold characters that XML 1.0 cannot carry.
-        EncodingType: 'url',
-        ...(directly ? { Delimiter: '/' } : {}),
-        ...(token === undefined ? {} : { ContinuationToken: token }),
-      }),
-      options,
-    ),
+  const response = await send(
+    bucket,
+    { permission: 's3:ListBucket', key: prefix, signal },
+    (client, options) =>
+      client.send(
+        new ListObjectsV2Command({
+          Bucket: bucket.settings.name,
+          Prefix: prefix,
+          // Keys may contain characters that XML 1.0 doesn't allow.
+          EncodingType: 'url',
+          ...(shallow ? { Delimiter: '/' } : {}),
+          ...(token === undefined ? {} : { ContinuationToken: token }),
+        }),
+        options,
+      ),
   );
-  // The SDK reads any 200 as an answer; a sign-in page or an empty body would pass for 'nothing stored'. Every
-  // listing says whether it is cut (S3 API, ListObjectsV2: IsTruncated).
-  if (answer.IsTruncated === undefined) throw noListing(bucket);
-  const decode = answer.EncodingType === 'url' ? decodeListedKey : (key: string) => key;
-  const objects = (answer.Contents ?? []).map((object) => ({
+  // The SDK accepts any 200, so a sign-in page or an empty body would look like an empty listing. But every real
+  // listing has IsTruncated (S3 API, ListObjectsV2).
+  if (response.IsTruncated === undefined) throw notAListing(bucket);
+  const decode = response.EncodingType === 'url' ? decodeListedKey : (key: string) => key;
+  const objects = (response.Contents ?? []).map((object) => ({
     key: decode(object.Key ?? ''),
     size: object.Size ?? 0,
     etag: object.ETag ?? '',
   }));
-  if (answer.IsTruncated !== true) return { objects, next: undefined };
-  const next = answer.NextContinuationToken;
+  if (response.IsTruncated !== true) return { objects, next: undefined };
+  const next = response.NextContinuationToken;
   if (next === undefined || next.length > MAX_TOKEN_LENGTH) throw endlessListing(bucket, prefix);
   return { objects, next };
 }
 
-/** S3 writes listed keys as in a query string: a space is `+`, a plus is `%2B`. */
+/** S3 encodes listed keys as in a query string: a space is `+`, a plus is `%2B`. */
 function decodeListedKey(key: string): string {
   try {
     return decodeURIComponent(key.replaceAll('+', ' '));
@@ -144,10 +147,10 @@ function decodeListedKey(key: string): string {
   }
 }
 
-function noListing(bucket: Bucket): WheelStoreError {
+function notAListing(bucket: Bucket): WheelStoreError {
   return new WheelStoreError({
     title: 'Not an S3 response',
-    reason: `${placeOf(bucket)} did not respond to a listing of '${bucket.settings.name}' as S3 does.`,
+    reason: `${describeStore(bucket)} did not respond to a listing of '${bucket.settings.name}' as S3 does.`,
     remedy: "Check that 'endpoint-url' is an S3 endpoint, and that no proxy or sign-in page answers instead.",
   });
 }
@@ -160,7 +163,7 @@ function endlessListing(bucket: Bucket, prefix: string): WheelStoreError {
   });
 }
 
-function crowdedListing(bucket: Bucket, prefix: string): WheelStoreError {
+function tooManyWheels(bucket: Bucket, prefix: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Too many wheels',
     reason: `${bucket.uri(prefix)} holds more than ${MAX_KEPT} wheels; a commit has as many as its matrix has jobs.`,
@@ -171,7 +174,7 @@ function crowdedListing(bucket: Bucket, prefix: string): WheelStoreError {
 /**
  * Reads an object's size, ETag and metadata (S3 API, HeadObject).
  *
- * @returns undefined when there is no such object
+ * @returns undefined if there is no such object
  */
 export async function headObject(
   bucket: Bucket,
@@ -189,7 +192,7 @@ export async function headObject(
   }
 }
 
-/** Deletes one object; it is no error when it is gone already (S3 API, DeleteObject). */
+/** Deletes one object. It is not an error if there is none (S3 API, DeleteObject). */
 export async function deleteObject(bucket: Bucket, key: string, signal: AbortSignal): Promise<void> {
   await send(bucket, { permission: 's3:DeleteObject', key, signal }, (client, options) =>
     client.send(new DeleteObjectCommand({ Bucket: bucket.settings.name, Key: key }), options),
@@ -199,7 +202,7 @@ export async function deleteObject(bucket: Bucket, key: string, signal: AbortSig
 /**
  * Puts an empty object (S3 API, PutObject).
  *
- * @param onBehalfOf - the key that a refusal is explained with: what the user wanted to put
+ * @param onBehalfOf - the key to show in an error: that of the object that the user wanted to put
  */
 export async function putEmptyObject(
   bucket: Bucket,
@@ -221,7 +224,7 @@ export async function putEmptyObject(
 }
 
 /**
- * Reads an object once and hashes it, keeping nothing.
+ * Hashes an object without keeping it.
  *
  * @returns its SHA-256 in lower-case hex
  */
@@ -232,7 +235,7 @@ export async function hashObject(
 ): Promise<string> {
   const purpose = { permission: 's3:GetObject', key, bytes: size, signal };
   return send(bucket, purpose, async (client, options) => {
-    const answer = await client.send(
+    const response = await client.send(
       new GetObjectCommand({
         Bucket: bucket.settings.name,
         Key: key,
@@ -241,7 +244,7 @@ export async function hashObject(
       options,
     );
     const hash = createHash('sha256');
-    for await (const chunk of answer.Body as Readable) hash.update(chunk as Buffer);
+    for await (const chunk of response.Body as Readable) hash.update(chunk as Buffer);
     return hash.digest('hex');
   });
 }

@@ -1,8 +1,8 @@
-/** Large objects move as parts, several at a time. */
+/** Splits large objects into parts, which are transferred in parallel. */
 
-/** A run of bytes of a file or an object. */
+/** A range of bytes of a file or an object. */
 export interface Part {
-  /** 1, 2, 3 …: S3's part number. */
+  /** S3's part number, from 1. */
   readonly number: number;
   /** Bytes from the beginning. */
   readonly offset: number;
@@ -11,15 +11,15 @@ export interface Part {
 }
 
 const MIB = 1024 * 1024;
-/** Small enough that the parts in flight stay far below the memory budget, large enough to hide latency. */
+/** Small enough to keep the memory for parts in flight low, large enough to hide latency. */
 export const PART_BYTES = 8 * MIB;
-/** Up to this size a file goes up in one request. */
+/** Files up to this size are uploaded in one request. */
 export const SINGLE_PUT_BYTES = 16 * MIB;
 /** S3 user guide, "Amazon S3 multipart upload limits". */
 const MAX_PARTS = 10_000;
 const CONCURRENCY = 6;
 
-/** Cuts `size` bytes into parts: 8 MiB each, larger where S3's limit of 10,000 parts asks for it. */
+/** Splits `size` bytes into parts of 8 MiB, or larger ones if there would be more than S3's limit of 10,000 parts. */
 export function partsOf(size: number): Part[] {
   const partSize = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS / MIB) * MIB);
   const parts: Part[] = [];
@@ -29,14 +29,14 @@ export function partsOf(size: number): Part[] {
   return parts;
 }
 
-/** What one of several workers does with each part that falls to it. */
+/** Processes one part. */
 export type PartWorker<Result> = (part: Part, signal: AbortSignal) => Promise<Result>;
 
 /**
- * Works through the parts in order, a few at a time. The first failure stops the others; all have come to rest
- * when this returns or throws, so that nothing is sent behind a clean-up's back.
+ * Processes the parts in order, a few at a time. The first failure stops the others. All workers have stopped when this
+ * returns or throws, so that none sends anything during clean-up.
  *
- * @param makeWorker - called once per worker, which may keep a buffer of its own
+ * @param makeWorker - called once per worker, which may have its own buffer
  * @returns the results in the order of the parts
  */
 export async function inParallel<Result>(
@@ -45,15 +45,15 @@ export async function inParallel<Result>(
   signal: AbortSignal,
 ): Promise<Result[]> {
   const failure = new AbortController();
-  const either = AbortSignal.any([signal, failure.signal]);
+  const combined = AbortSignal.any([signal, failure.signal]);
   const results = new Array<Result>(parts.length);
   let next = 0;
   const work = async () => {
     const worker = makeWorker();
     while (next < parts.length) {
-      either.throwIfAborted();
+      combined.throwIfAborted();
       const part = parts[next++]!;
-      results[part.number - 1] = await worker(part, either);
+      results[part.number - 1] = await worker(part, combined);
     }
   };
   const workers = Array.from({ length: Math.min(CONCURRENCY, parts.length) }, () =>

@@ -1,4 +1,4 @@
-/** Small text objects, read whole and replaced only as they were read. */
+/** Reads small text objects, and replaces them only if they are unchanged since. */
 import type { Readable } from 'node:stream';
 import { GetObjectCommand, PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
 import { readAtMost } from '../untrusted/bounded-read.ts';
@@ -7,28 +7,28 @@ import { send } from './client.ts';
 import { isAbsent, refusesCondition, statusOf } from './failures.ts';
 import { writingFields } from './object-settings.ts';
 
-/** A text, how it is served, and the ETag that it had when it was read. */
+/** A text, its headers, and the ETag that it had when it was read. */
 export interface StoredText {
-  /** Undefined if the object is larger than any text that this action puts; then it is not read. */
+  /** undefined if the object is larger than any text that this action puts. Then it is not read. */
   readonly text: string | undefined;
   readonly etag: string;
   readonly contentType: string;
   readonly cacheControl: string;
-  /** Whether the object has headers that `replaceText` never sends: a content encoding, or a redirect of a website. */
+  /** Whether the object has headers that `replaceText` never sends: a content encoding or a website redirect. */
   readonly hasMoreHeaders: boolean;
 }
 
 /** An index page takes about 1 kB per wheel. */
 const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 
-/** A text to put, and how it is to be served. */
+/** A text to put, and its headers. */
 export type NewText = Pick<StoredText, 'contentType' | 'cacheControl'> & { readonly text: string };
 
 /**
  * Reads a text (S3 API, GetObject).
  *
- * @returns undefined when there is no such object
- * @throws WheelStoreError when S3 refuses, or has no such bucket
+ * @returns undefined if there is no such object
+ * @throws WheelStoreError if S3 rejects the request, or there is no such bucket
  */
 export async function getText(
   bucket: Bucket,
@@ -38,13 +38,13 @@ export async function getText(
   try {
     return await send(bucket, { permission: 's3:GetObject', key, signal }, async (client, options) => {
       const command = new GetObjectCommand({ Bucket: bucket.settings.name, Key: key });
-      const answer = await client.send(command, options);
+      const response = await client.send(command, options);
       return {
-        text: await readText(answer.Body as Readable, answer.ContentLength ?? 0),
-        etag: answer.ETag ?? '',
-        contentType: answer.ContentType ?? '',
-        cacheControl: answer.CacheControl ?? '',
-        hasMoreHeaders: Boolean(answer.ContentEncoding || answer.WebsiteRedirectLocation),
+        text: await readText(response.Body as Readable, response.ContentLength ?? 0),
+        etag: response.ETag ?? '',
+        contentType: response.ContentType ?? '',
+        cacheControl: response.CacheControl ?? '',
+        hasMoreHeaders: Boolean(response.ContentEncoding || response.WebsiteRedirectLocation),
       };
     });
   } catch (error) {
@@ -53,7 +53,7 @@ export async function getText(
   }
 }
 
-/** @returns undefined if the body is longer than any of our texts; it is then not read */
+/** @returns undefined if the body is longer than any of our texts. Then it is not read. */
 async function readText(body: Readable, announced: number): Promise<string | undefined> {
   if (announced <= MAX_TEXT_BYTES) return (await readAtMost(body, MAX_TEXT_BYTES))?.toString('utf8');
   body.destroy();
@@ -61,13 +61,13 @@ async function readText(body: Readable, announced: number): Promise<string | und
 }
 
 /**
- * Puts a text if nobody else put or deleted the object since it was read (S3 user guide, "Conditional writes"). A
- * store that refuses conditions gets it without, and one that ignores them may overwrite what another put:
- * see {@link Bucket.honoursConditions}.
+ * Puts a text if the object was neither replaced nor deleted since it was read (S3 user guide, "Conditional writes").
+ * If the store rejects conditions, puts it without one. If the store ignores them, this may overwrite another step's
+ * text: see {@link Bucket.honoursConditions}.
  *
- * @param before - what {@link getText} returned
- * @returns `changed` if somebody else was faster; nothing was written then
- * @throws WheelStoreError when the store refuses for another reason, or fails
+ * @param before - the result of {@link getText}
+ * @returns `changed` if the object has changed. Then nothing was written.
+ * @throws WheelStoreError if the store rejects the put for another reason, or fails
  */
 export async function replaceText(
   bucket: Bucket,
@@ -88,10 +88,10 @@ export async function replaceText(
   return 'written';
 }
 
-/** What must hold for a put to happen; nothing: it happens. */
+/** The condition of a put; empty: unconditional. */
 type PutCondition = Pick<PutObjectCommandInput, 'IfMatch' | 'IfNoneMatch'>;
 
-/** Ceph's radosgw 16 knows an ETag in a put's condition only without the quotes that belong to it. */
+/** Ceph's radosgw 16 matches the ETag in `If-Match` only without its quotes. */
 async function putOver(
   etag: string,
   put: (condition: PutCondition) => Promise<void>,
@@ -105,7 +105,7 @@ async function putOver(
   }
 }
 
-/** Whether the condition of a put did not hold: 404 if what was read is gone, 409 if another put is under way. */
+/** Whether the condition of a put failed: also 404 if the object was deleted, and 409 if another put is in progress. */
 function hasChanged(error: unknown, before: StoredText | undefined): boolean {
   const status = statusOf(error);
   return status === 412 || status === 409 || (before !== undefined && isAbsent(error));

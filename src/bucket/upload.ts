@@ -1,4 +1,4 @@
-/** Puts one file as one object, whole or not at all. */
+/** Uploads one file as one object, completely or not at all. */
 import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -14,12 +14,12 @@ import { backoff } from '../backoff.ts';
 import { type Warn, WheelStoreError } from '../errors.ts';
 import type { Bucket, RequestPurpose } from './bucket.ts';
 import { send } from './client.ts';
-import { afterGrace, untilCleanedUp } from './deadline.ts';
+import { cleanUpDeadline, withGracePeriod } from './deadline.ts';
 import { codeOf, refusesCondition, statusOf } from './failures.ts';
 import { writingFields } from './object-settings.ts';
 import { inParallel, type Part, partsOf, SINGLE_PUT_BYTES } from './parts.ts';
 
-/** A file to put, and how. */
+/** A file to upload, and its headers and options. */
 export interface Upload {
   readonly key: string;
   readonly file: FileHandle;
@@ -28,25 +28,25 @@ export interface Upload {
   readonly contentType: string;
   readonly cacheControl: string;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Put only where the key is free (`If-None-Match: *`; S3 user guide, "Conditional writes"). */
+  /** Whether to put only if the key is free (`If-None-Match: *`; S3 user guide, "Conditional writes"). */
   readonly onlyIfAbsent: boolean;
-  /** Called when all bytes were read and before the object comes to be; throws when the file has changed. */
+  /** Called after all bytes were read and before the object is created. Throws if the file has changed. */
   readonly confirmUnchanged: () => Promise<void>;
   readonly signal: AbortSignal;
   readonly warn: Warn;
-  /** Told the bytes sent so far: first 0, and 0 again if the upload starts afresh. */
+  /** Called with the number of bytes sent so far: first 0, and 0 again if the upload restarts. */
   readonly onProgress?: (bytes: number) => void;
 }
 
 /**
- * What became of a put:
+ * The outcome of a put:
  *
- * - `created`: the object is there, with this ETag.
- * - `taken`: another object has the key; or this one, put by an earlier try whose answer was lost.
- * - `unsupported`: the store has no `If-None-Match`, and refused the put because of it.
- * - `unknown`: the put failed or was given up, and the object may be there all the same.
+ * - `created`: the object was created, with this ETag.
+ * - `taken`: there already is an object with the key. It may be ours, if the response to an earlier try was lost.
+ * - `unsupported`: the store doesn't support `If-None-Match` and rejected the put because of it.
+ * - `unknown`: the put failed or was cancelled, but may have created the object.
  *
- * `error` explains what went wrong, for whoever gives up because of it.
+ * `error` is the error to throw if the caller gives up.
  */
 export type PutOutcome =
   | { readonly outcome: 'created'; readonly etag: string }
@@ -57,11 +57,11 @@ export type PutOutcome =
 const CONFLICT_TRIES = 6;
 
 /**
- * Puts the file. Each request is retried by the SDK from the same buffer; a conflict with another writer
- * (409 ConditionalRequestConflict) starts the upload afresh, as the S3 user guide asks.
+ * Puts the file. The SDK retries each request from the same buffer. After a conflict with another writer
+ * (409 ConditionalRequestConflict), the upload restarts, as the S3 user guide requires.
  *
- * @throws WheelStoreError when nothing was stored, such as after a refusal. Whatever the outcome, no part of a
- *   multipart upload is left behind.
+ * @throws WheelStoreError if nothing was stored, for example because the store rejected the put. Whatever the outcome,
+ *   no parts of a multipart upload are left behind.
  */
 export async function putFile(bucket: Bucket, upload: Upload): Promise<PutOutcome> {
   const put = upload.size <= SINGLE_PUT_BYTES ? putAtOnce : putInParts;
@@ -77,16 +77,16 @@ export async function putFile(bucket: Bucket, upload: Upload): Promise<PutOutcom
   }
 }
 
-/** @returns undefined when nothing was stored, for a reason that the error alone gives */
+/** @returns undefined if certainly nothing was stored */
 function failedOutcome(error: unknown, bucket: Bucket, { onlyIfAbsent }: Upload): PutOutcome | undefined {
   const [status, code] = [statusOf(error), codeOf(error)];
   if (status === 412 || code === 'PreconditionFailed') return { outcome: 'taken' };
-  // A completion whose answer was lost is repeated, and finds its upload gone because it is done.
+  // If the response to a completion was lost, the retry no longer finds the upload, because it is complete.
   if (code === 'NoSuchUpload') return { outcome: 'taken' };
   if (onlyIfAbsent && refusesCondition(error, bucket)) return { outcome: 'unsupported', error };
-  const isOfFile = error instanceof WheelStoreError && error.cause === undefined;
+  const isAboutFile = error instanceof WheelStoreError && error.cause === undefined;
   const isRefused = status !== undefined && status >= 300 && status < 500;
-  return isOfFile || isRefused ? undefined : { outcome: 'unknown', error };
+  return isAboutFile || isRefused ? undefined : { outcome: 'unknown', error };
 }
 
 async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
@@ -95,7 +95,7 @@ async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
   await readFully(upload, body, 0);
   await upload.confirmUnchanged();
   upload.signal.throwIfAborted();
-  const { ETag } = await send(bucket, decisive(upload, upload.size), (client, options) =>
+  const { ETag } = await send(bucket, putPurpose(upload, upload.size), (client, options) =>
     client.send(
       new PutObjectCommand({ ...objectHeaders(bucket, upload), ...condition(upload), Body: body }),
       options,
@@ -106,8 +106,8 @@ async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
 }
 
 async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
-  const cleanUpSignal = untilCleanedUp(upload.signal);
-  const { UploadId } = await send(bucket, decisive(upload), (client, options) =>
+  const cleanUpSignal = cleanUpDeadline(upload.signal);
+  const { UploadId } = await send(bucket, putPurpose(upload), (client, options) =>
     client.send(new CreateMultipartUploadCommand(objectHeaders(bucket, upload)), options),
   );
   const target = { Bucket: bucket.settings.name, Key: upload.key, UploadId };
@@ -115,7 +115,7 @@ async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
     const parts = await sendParts(bucket, upload, target);
     await upload.confirmUnchanged();
     upload.signal.throwIfAborted();
-    const { ETag } = await send(bucket, decisive(upload), (client, options) =>
+    const { ETag } = await send(bucket, putPurpose(upload), (client, options) =>
       client.send(
         new CompleteMultipartUploadCommand({
           ...target,
@@ -127,7 +127,7 @@ async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
     );
     return ETag ?? '';
   } catch (error) {
-    await abandon(bucket, upload, target, cleanUpSignal);
+    await abortUpload(bucket, upload, target, cleanUpSignal);
     throw error;
   }
 }
@@ -148,20 +148,20 @@ async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget
       const body = buffer.subarray(0, part.size);
       await readFully(upload, body, part.offset);
       const purpose = { permission: 's3:PutObject', key: upload.key, bytes: part.size, signal };
-      const answer = await send(bucket, purpose, (client, options) =>
+      const response = await send(bucket, purpose, (client, options) =>
         client.send(new UploadPartCommand({ ...target, PartNumber: part.number, Body: body }), options),
       );
       sent += part.size;
       upload.onProgress?.(sent);
-      const { ETag, ChecksumCRC32, ChecksumCRC64NVME } = answer;
+      const { ETag, ChecksumCRC32, ChecksumCRC64NVME } = response;
       return { PartNumber: part.number, ETag, ChecksumCRC32, ChecksumCRC64NVME };
     };
   };
   return inParallel(parts, makeWorker, upload.signal);
 }
 
-/** Parts of an upload that is neither completed nor aborted stay in the bucket, unseen, and are paid for. */
-async function abandon(
+/** Without this, the parts would stay in the bucket, invisible but charged for. */
+async function abortUpload(
   bucket: Bucket,
   upload: Upload,
   target: MultipartTarget,
@@ -195,7 +195,7 @@ async function readFully({ file, key }: Upload, buffer: Buffer, offset: number):
   }
 }
 
-/** What makes an object besides its bytes, in both kinds of upload. */
+/** The fields of the object besides its bytes, for both kinds of upload. */
 function objectHeaders(bucket: Bucket, upload: Upload): CreateMultipartUploadCommandInput {
   return {
     Bucket: bucket.settings.name,
@@ -211,7 +211,7 @@ function condition({ onlyIfAbsent }: Upload): { IfNoneMatch?: string } {
   return onlyIfAbsent ? { IfNoneMatch: '*' } : {};
 }
 
-/** A request that decides whether the object, or its upload, comes to be: it may end when the job is cancelled. */
-function decisive({ key, signal }: Upload, bytes = 0): RequestPurpose {
-  return { permission: 's3:PutObject', key, bytes, signal: afterGrace(signal) };
+/** For requests that create the object or its multipart upload. They may finish after the job is cancelled. */
+function putPurpose({ key, signal }: Upload, bytes = 0): RequestPurpose {
+  return { permission: 's3:PutObject', key, bytes, signal: withGracePeriod(signal) };
 }

@@ -1,4 +1,4 @@
-/** URLs of objects: for readers, for pip, for uv. */
+/** URLs of objects, for readers, pip and uv. */
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { getEndpointFromInstructions } from '@smithy/core/endpoints';
 import type { Bucket } from './bucket.ts';
@@ -6,7 +6,7 @@ import { send } from './client.ts';
 
 /**
  * Percent-encodes a key for a URL, segment by segment (RFC 3986, section 2.3: all but the unreserved
- * characters). A raw `+` becomes `%2B`: S3 reads a bare one as a space.
+ * characters). A `+` becomes `%2B`, because S3 decodes an unencoded one as a space.
  */
 export function encodeKey(key: string): string {
   return key.split('/').map(encodeSegment).join('/');
@@ -20,8 +20,8 @@ function encodeSegment(segment: string): string {
 }
 
 /**
- * The plain URL of a key: below the public URL where one is set, else where the SDK's own endpoint rules put
- * the bucket (other partitions, dual stack and FIPS included). Sends nothing.
+ * The plain URL of a key: below the public URL if one is set, otherwise at the bucket's URL according to the SDK's own
+ * endpoint rules (including other partitions, dual stack and FIPS). Sends nothing.
  */
 export async function plainUrl(bucket: Bucket, key: string): Promise<string> {
   const base = bucket.settings.publicUrl ?? (await bucketUrl(bucket));
@@ -29,9 +29,9 @@ export async function plainUrl(bucket: Bucket, key: string): Promise<string> {
 }
 
 /**
- * A URL that lets anyone who has it read the object for `seconds`. Whoever calls this masks the signature.
+ * A URL that lets anyone who has it read the object for `seconds`. The caller must mask the signature.
  *
- * @throws WheelStoreError when there are no credentials to sign with.
+ * @throws WheelStoreError if there are no credentials to sign with
  */
 export async function presignedUrl(bucket: Bucket, key: string, seconds: number): Promise<string> {
   const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');

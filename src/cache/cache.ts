@@ -1,42 +1,42 @@
-/** The GitHub Actions cache as a place nearer than the bucket: one entry per wheel, by its SHA-256. */
+/** Keeps wheels in the GitHub Actions cache, which is faster than the bucket: one entry per wheel, by its SHA-256. */
 import { randomUUID } from 'node:crypto';
 import { constants, copyFile, link, lstat, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tooFewFreeBytes } from '../disk/disk.ts';
 import type { CacheSettings } from '../runner/inputs.ts';
-import { say, warn } from '../runner/log.ts';
+import { info, warn } from '../runner/log.ts';
 import type { SavedWheel, WheelCache } from '../slots/download.ts';
 import { type HashedWheel, isHashed } from '../slots/stored.ts';
 import { messageOf } from '../untrusted/foreign-text.ts';
-import { type Answer, KEPT_FILE } from './answer.ts';
 import { runCacheProcess } from './process.ts';
+import { CACHED_FILE, type CacheResult } from './result.ts';
 
 /** The cache of one step. */
 export interface ActionsCache extends WheelCache {
   /**
-   * Keeps the wheels that were downloaded. What cannot be kept is told and is no failure; when the signal aborts,
-   * the rest is not kept.
+   * Saves the wheels that were downloaded from the bucket. Failures are logged, and not thrown. If the signal aborts,
+   * the remaining wheels are not saved.
    */
-  keep(saved: readonly SavedWheel[], signal: AbortSignal): Promise<void>;
+  save(saved: readonly SavedWheel[], signal: AbortSignal): Promise<void>;
 }
 
-/** GitHub takes no larger entry (`@actions/cache`, cache.ts), and keeps no more for a repository by default. */
+/** GitHub's limit for one entry (`@actions/cache`, cache.ts), and by default for all entries of a repository. */
 const MAX_BYTES = 10 * 1024 ** 3;
-/** What an archive takes besides its file: headers, and frames of what does not shrink any further. */
+/** The size of an archive beyond that of its file: headers, and the overhead of data that cannot be compressed. */
 const ARCHIVE_OVERHEAD = 1024 * 1024;
 
 const CACHE_FAILED = 'Actions cache failed';
 
-/** Opens the cache. Asks nothing yet. */
+/** Opens the cache. Sends no request yet. */
 export function openCache(settings: CacheSettings): ActionsCache {
-  const refused = new Set<string>();
+  const discarded = new Set<string>();
   let isUsable = true;
-  /** After one fault nothing more is asked in this step: each further one would cost the job a minute. */
-  const noteOutcome = ({ outcome }: Answer) => {
+  /** Stops the use of the cache in this step after a fault, because each further fault would take a minute. */
+  const disableAfterFault = ({ outcome }: CacheResult) => {
     if (outcome === 'fault' || outcome === 'unavailable') isUsable = false;
   };
-  const refuse = (wheel: HashedWheel, reason: string) => {
-    refused.add(wheel.sha256);
+  const discard = (wheel: HashedWheel, reason: string) => {
+    discarded.add(wheel.sha256);
     warn(
       `The Actions cache entry ${cacheKey(wheel)} is not ${wheel.name.filename} (${reason}). It was discarded, and the wheel is downloaded from the bucket. Delete the entry (gh cache delete ${cacheKey(wheel)}), so that the next job can save a good one.`,
       'Cached wheel does not match',
@@ -45,21 +45,25 @@ export function openCache(settings: CacheSettings): ActionsCache {
   return {
     async restore(wheel, path, signal) {
       if (!isUsable) return false;
-      const answer = await inFolder(settings, (folder) => restore(settings, wheel, folder, path, signal));
+      const result = await withTemporaryFolder(settings, (folder) =>
+        restore(settings, wheel, folder, path, signal),
+      );
       signal.throwIfAborted();
-      noteOutcome(answer);
-      if (answer.outcome === 'broken-entry') refuse(wheel, answer.reason);
-      else tellRestored(wheel, answer);
-      return answer.outcome === 'done';
+      disableAfterFault(result);
+      if (result.outcome === 'broken-entry') discard(wheel, result.reason);
+      else logRestored(wheel, result);
+      return result.outcome === 'done';
     },
-    refuse: (wheel) => refuse(wheel, 'other bytes'),
-    async keep(saved, signal) {
-      for (const one of worthKeeping(saved, refused)) {
+    onMismatch: (wheel) => discard(wheel, 'different content'),
+    async save(saved, signal) {
+      for (const wanted of wheelsToSave(saved, discarded)) {
         if (!isUsable || signal.aborted) return;
-        const answer = await inFolder(settings, (folder) => keep(settings, one, folder, signal));
+        const result = await withTemporaryFolder(settings, (folder) =>
+          save(settings, wanted, folder, signal),
+        );
         if (signal.aborted) return;
-        noteOutcome(answer);
-        tellKept(one.wheel, answer);
+        disableAfterFault(result);
+        logSaved(wanted.wheel, result);
       }
     },
   };
@@ -70,23 +74,26 @@ function cacheKey({ sha256 }: HashedWheel): string {
   return `wheel-store-${sha256}`;
 }
 
-/** A wheel on disk that the cache is to keep. */
-interface KeptWheel extends Pick<SavedWheel, 'path'> {
+/** A wheel on disk to save in the cache. */
+interface WheelToSave extends Pick<SavedWheel, 'path'> {
   readonly wheel: HashedWheel;
 }
 
-/** What came from the bucket, once per SHA-256; an entry that is there and was refused cannot be replaced. */
-function worthKeeping(saved: readonly SavedWheel[], refused: ReadonlySet<string>): KeptWheel[] {
-  const fresh = saved.flatMap(({ wheel, path, how }) =>
-    how === 'downloaded' && isHashed(wheel) && !refused.has(wheel.sha256) ? [{ wheel, path }] : [],
+/** The wheels from the bucket, one per SHA-256. An entry that was discarded cannot be replaced, so it is left out. */
+function wheelsToSave(saved: readonly SavedWheel[], discarded: ReadonlySet<string>): WheelToSave[] {
+  const downloaded = saved.flatMap(({ wheel, path, how }) =>
+    how === 'downloaded' && isHashed(wheel) && !discarded.has(wheel.sha256) ? [{ wheel, path }] : [],
   );
-  return [...new Map(fresh.map((one) => [one.wheel.sha256, one])).values()];
+  return [...new Map(downloaded.map((saved) => [saved.wheel.sha256, saved])).values()];
 }
 
-/** Lends a folder of its own in the job's temporary one. What is thrown becomes an answer. */
-async function inFolder({ temp }: CacheSettings, work: (folder: string) => Promise<Answer>): Promise<Answer> {
-  // `@actions/cache` puts it into a command line without quotes.
-  if (/[\s"']/.test(temp)) return { outcome: 'unavailable', reason: `${temp} holds white space or quotes` };
+/** Calls `work` with a new folder, which is removed afterwards. An error becomes a result. */
+async function withTemporaryFolder(
+  { temp }: CacheSettings,
+  work: (folder: string) => Promise<CacheResult>,
+): Promise<CacheResult> {
+  // `@actions/cache` puts the path into a command line without quotes.
+  if (/[\s"']/.test(temp)) return { outcome: 'unavailable', reason: `${temp} contains whitespace or quotes` };
   const folder = join(temp, `wheel-store-${randomUUID()}`);
   try {
     await mkdir(folder, { recursive: true });
@@ -98,44 +105,45 @@ async function inFolder({ temp }: CacheSettings, work: (folder: string) => Promi
   }
 }
 
-/** The archive and the wheel in it lie in `folder` at the same time; then the wheel alone is moved to `path`. */
+/** `folder` needs space for both the archive and the wheel in it. The wheel is then moved to `path`. */
 async function restore(
   settings: CacheSettings,
   wheel: HashedWheel,
   folder: string,
   path: string,
   signal: AbortSignal,
-): Promise<Answer> {
-  const shortage = await shortageOf(folder, 2 * wheel.size + ARCHIVE_OVERHEAD);
+): Promise<CacheResult> {
+  const shortage = await checkFreeSpace(folder, 2 * wheel.size + ARCHIVE_OVERHEAD);
   if (shortage !== undefined) return shortage;
   const request = { operation: 'restore', key: cacheKey(wheel), folder, size: wheel.size } as const;
-  const answer = await runCacheProcess(settings, request, signal);
-  if (answer.outcome !== 'done') return answer;
-  const file = join(folder, KEPT_FILE);
+  const result = await runCacheProcess(settings, request, signal);
+  if (result.outcome !== 'done') return result;
+  const file = join(folder, CACHED_FILE);
   const found = await lstat(file).catch(() => undefined);
   if (found?.isFile() !== true) return { outcome: 'broken-entry', reason: 'no file' };
   if (found.size !== wheel.size) return { outcome: 'broken-entry', reason: `${found.size} bytes` };
   await move(file, path);
-  return answer;
+  return result;
 }
 
-/** The wheel stays where it is: the archive is made through a link, and removed when it is sent. */
-async function keep(
+/** The wheel is not copied: the archive is created through a link, and removed after the upload. */
+async function save(
   settings: CacheSettings,
-  { wheel, path }: KeptWheel,
+  { wheel, path }: WheelToSave,
   folder: string,
   signal: AbortSignal,
-): Promise<Answer> {
-  if (wheel.size > MAX_BYTES) return { outcome: 'declined', reason: 'GitHub caches nothing above 10 GiB' };
-  const shortage = await shortageOf(folder, wheel.size + ARCHIVE_OVERHEAD);
+): Promise<CacheResult> {
+  if (wheel.size > MAX_BYTES) return { outcome: 'declined', reason: 'GitHub caches at most 10 GiB' };
+  const shortage = await checkFreeSpace(folder, wheel.size + ARCHIVE_OVERHEAD);
   if (shortage !== undefined) return shortage;
-  const file = join(folder, KEPT_FILE);
+  const file = join(folder, CACHED_FILE);
   await link(path, file).catch(() => symlink(path, file));
   const request = { operation: 'save', key: cacheKey(wheel), folder, size: wheel.size } as const;
   return runCacheProcess(settings, request, signal);
 }
 
-async function shortageOf(folder: string, bytes: number): Promise<Answer | undefined> {
+/** @returns undefined if there is enough space, or if that is unknown */
+async function checkFreeSpace(folder: string, bytes: number): Promise<CacheResult | undefined> {
   const free = await tooFewFreeBytes(folder, bytes);
   if (free === undefined) return undefined;
   return {
@@ -144,7 +152,7 @@ async function shortageOf(folder: string, bytes: number): Promise<Answer | undef
   };
 }
 
-/** Copies only where the two lie on different disks. */
+/** Renames the file, or copies it if the two paths are on different disks. */
 async function move(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
@@ -159,14 +167,14 @@ async function move(from: string, to: string): Promise<void> {
   }
 }
 
-function tellRestored(wheel: HashedWheel, { outcome, reason }: Answer): void {
+function logRestored(wheel: HashedWheel, { outcome, reason }: CacheResult): void {
   const { filename } = wheel.name;
   if (outcome === 'none') {
-    say(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). Downloading it from the bucket.`);
+    info(`Not in the Actions cache: ${filename} (${cacheKey(wheel)}). Downloading it from the bucket.`);
   } else if (outcome === 'declined') {
-    say(`The Actions cache is not used for ${filename}: ${reason}. Downloading it from the bucket.`);
+    info(`The Actions cache is not used for ${filename}: ${reason}. Downloading it from the bucket.`);
   } else if (outcome === 'unavailable') {
-    say(`There is no Actions cache for this step: ${reason}. Everything is downloaded from the bucket.`);
+    info(`There is no Actions cache for this step: ${reason}. Everything is downloaded from the bucket.`);
   } else if (outcome === 'fault') {
     warn(
       `The Actions cache failed: ${reason}. It is not used again in this step; everything is downloaded from the bucket.`,
@@ -175,10 +183,10 @@ function tellRestored(wheel: HashedWheel, { outcome, reason }: Answer): void {
   }
 }
 
-function tellKept(wheel: HashedWheel, { outcome, reason }: Answer): void {
+function logSaved(wheel: HashedWheel, { outcome, reason }: CacheResult): void {
   const { filename } = wheel.name;
-  if (outcome === 'done') say(`Saved ${filename} to the Actions cache as ${cacheKey(wheel)}.`);
+  if (outcome === 'done') info(`Saved ${filename} to the Actions cache as ${cacheKey(wheel)}.`);
   else if (outcome === 'fault')
     warn(`${filename} could not be saved to the Actions cache: ${reason}.`, CACHE_FAILED);
-  else say(`${filename} was not saved to the Actions cache: ${reason}.`);
+  else info(`${filename} was not saved to the Actions cache: ${reason}.`);
 }

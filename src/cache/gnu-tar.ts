@@ -1,8 +1,11 @@
-/** Whether the tar that `@actions/cache` will take is GNU's: only that one obeys TAR_OPTIONS, and unpacks safely. */
+/** Detects GNU tar. Only GNU tar reads TAR_OPTIONS, which make it unpack safely. */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-/** Looks where `@actions/cache` looks (its internal/tar.ts): Git's own on Windows, `gtar` on macOS, else `tar`. */
+/**
+ * Whether the tar that `@actions/cache` uses is GNU tar. That is Git's on Windows, `gtar` on macOS, else `tar`
+ * (`@actions/cache`, internal/tar.ts).
+ */
 export function hasGnuTar(): boolean {
   if (process.platform === 'win32' && existsSync(`${process.env.PROGRAMFILES}\\Git\\usr\\bin\\tar.exe`))
     return true;

@@ -1,4 +1,4 @@
-/** Runs the process that talks to the Actions cache, and ends it when time is up or the job is cancelled. */
+/** Runs the process that accesses the Actions cache, and kills it at a timeout or if the job is cancelled. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { dirname, join } from 'node:path';
@@ -6,37 +6,44 @@ import { createInterface } from 'node:readline';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { trace } from '../runner/log.ts';
 import { hideSecrets, messageOf } from '../untrusted/foreign-text.ts';
-import { type Answer, judge, type Line, type Operation, readLine, withoutMasked } from './answer.ts';
+import {
+  type CacheResult,
+  interpretResult,
+  maskSecrets,
+  type Operation,
+  type OutputLine,
+  parseLine,
+} from './result.ts';
 
-/** What the process is to do. */
+/** What the process should do. */
 export interface CacheRequest {
   readonly operation: Operation;
   readonly key: string;
-  /** The folder that holds, or will hold, the file; the process leaves its own files there too. */
+  /** The folder of the file to save or restore. The process puts its temporary files there too. */
   readonly folder: string;
-  /** Size of the wheel in bytes, which decides how long it may take. */
+  /** Size of the wheel in bytes. It determines the timeout. */
   readonly size: number;
 }
 
-/** Whatever an archive's entries are called, they end as the one file in the folder; no owner, mode or time is kept. */
+/** Unpacks every entry of an archive to the same file in the folder, without owner, mode and time. */
 const UNPACK_SAFELY = '--transform=s,.*,wheel, --no-same-owner --no-same-permissions --touch';
-/** A link to the wheel is followed. */
+/** Follows the link to the wheel. */
 const PACK = '--dereference';
 
 /**
- * Does one operation in a process of its own, because `@actions/cache` cannot be aborted, unpacks where and what
- * the archive says (`tar -P`), finds its folders in the environment, and prints failures as errors of the job.
+ * Performs one operation in a separate process, for several reasons: `@actions/cache` cannot be aborted, unpacks to any
+ * path in the archive (`tar -P`), reads its folders from the environment, and prints failures as errors of the job.
  *
- * @throws the signal's reason when it aborts; the process and all that it started have ended then
+ * @throws the reason of `signal` if it is aborted; the process and its children have ended by then
  */
 export async function runCacheProcess(
   { environment }: CacheSettings,
   request: CacheRequest,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<CacheResult> {
   signal.throwIfAborted();
   const { operation, key, folder, size } = request;
-  const child = spawn(process.execPath, [programBeside(process.argv[1]!), operation, key], {
+  const child = spawn(process.execPath, [cacheProgram(process.argv[1]!), operation, key], {
     cwd: folder,
     env: {
       ...environment,
@@ -45,81 +52,85 @@ export async function runCacheProcess(
       TAR_OPTIONS: operation === 'restore' ? UNPACK_SAFELY : PACK,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // A process group of its own, which ends as one, tar included.
+    // A separate process group, so that its children (tar) are killed as well.
     detached: process.platform !== 'win32',
   });
-  const seconds = secondsFor(size);
-  const timeUp = AbortSignal.timeout(seconds * 1000);
-  const either = AbortSignal.any([signal, timeUp]);
-  const end = () => endGroup(child);
-  either.addEventListener('abort', end);
+  const seconds = timeoutSeconds(size);
+  const timeout = AbortSignal.timeout(seconds * 1000);
+  const aborted = AbortSignal.any([signal, timeout]);
+  const kill = () => killGroup(child);
+  aborted.addEventListener('abort', kill);
   try {
-    const lines = linesOf(child, environment);
-    const sent = await answerOf(child);
+    const lines = collectLines(child, environment);
+    const sent = await waitForResult(child);
     signal.throwIfAborted();
-    if (sent === undefined && timeUp.aborted) {
-      return { outcome: 'fault', reason: `it was not done within ${seconds} seconds` };
+    if (sent === undefined && timeout.aborted) {
+      return { outcome: 'fault', reason: `it took longer than ${seconds} seconds` };
     }
-    return judge(sent, lines);
+    return interpretResult(sent, lines);
   } finally {
-    either.removeEventListener('abort', end);
+    aborted.removeEventListener('abort', kill);
   }
 }
 
 /**
- * How long an operation may take: a minute to begin with, and then no slower than 4 MiB/s, because what is slower
- * than that is no help against the bucket.
+ * The timeout of an operation, in seconds: one minute, plus the time for the wheel at 4 MiB/s. A slower cache would
+ * have no advantage over the bucket.
  *
- * @param size - bytes
+ * @param size - of the wheel, in bytes
  */
-export function secondsFor(size: number): number {
+export function timeoutSeconds(size: number): number {
   return 60 + Math.ceil(size / (4 * 1024 * 1024));
 }
 
-/** The build puts it beside the entries of the actions, one of which the runner started. */
-function programBeside(entry: string): string {
+/** The build puts cache.js next to the entry points of the actions. */
+function cacheProgram(entry: string): string {
   return join(dirname(entry), 'cache.js');
 }
 
-/** Waits until the process has ended and all that it printed is read. */
-async function answerOf(child: ChildProcess): Promise<Answer | undefined> {
-  let answer: Answer | undefined;
+/**
+ * Waits until the process has ended and its output has been read.
+ *
+ * @returns undefined if the process ended without a result
+ */
+async function waitForResult(child: ChildProcess): Promise<CacheResult | undefined> {
+  let result: CacheResult | undefined;
   child.on('message', (message) => {
-    answer = message as Answer;
+    result = message as CacheResult;
   });
   try {
     await once(child, 'close');
   } catch (error) {
     return { outcome: 'fault', reason: messageOf(error) };
   }
-  return answer;
+  return result;
 }
 
-/** The lines as they come, without secrets; each is shown with step debugging on. */
-function linesOf(child: ChildProcess, environment: CacheSettings['environment']): readonly Line[] {
+/** Collects the output lines without secrets, and shows them if step debugging is on. */
+function collectLines(child: ChildProcess, environment: CacheSettings['environment']): readonly OutputLine[] {
   const secrets = new Set([environment.ACTIONS_RUNTIME_TOKEN ?? '']);
-  const lines: Line[] = [];
-  const take = (raw: string) => {
-    const { kind, text } = readLine(raw);
+  const lines: OutputLine[] = [];
+  const onLine = (raw: string) => {
+    const { kind, text } = parseLine(raw);
     if (kind === 'secret') {
       secrets.add(text);
       hideSecrets([text]);
       return;
     }
-    const clean = withoutMasked(text, secrets);
+    const clean = maskSecrets(text, secrets);
     lines.push({ kind, text: clean });
     trace(`Actions cache: ${clean}`);
   };
-  for (const input of [child.stdout!, child.stderr!]) createInterface({ input }).on('line', take);
+  for (const input of [child.stdout!, child.stderr!]) createInterface({ input }).on('line', onLine);
   return lines;
 }
 
-function endGroup(child: ChildProcess): void {
+function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {
     if (process.platform === 'win32') child.kill('SIGKILL');
     else process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // It has already ended.
   }
 }

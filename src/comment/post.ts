@@ -1,14 +1,14 @@
 /**
- * Keeps one comment on the pull request, however many jobs of a matrix write at once. GitHub has no conditional
- * writes for comments, so the store is the source: each job reads the comment, lists what is stored, writes all
- * of it, and looks again. Whoever wrote last has looked after everybody else's write.
+ * Keeps one comment on the pull request, even if many jobs of a matrix write at once. GitHub has no conditional writes
+ * for comments. So each job reads the comment, lists the stored wheels, writes all of them, and reads again, until the
+ * comment is complete. The job that writes last reads after all other writes.
  */
 import { randomUUID } from 'node:crypto';
 import type { Bucket } from '../bucket/bucket.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
 import type { CommentInputs, StoreInputs } from '../runner/inputs.ts';
-import { say, trace } from '../runner/log.ts';
+import { info, trace } from '../runner/log.ts';
 import { converge, type Next } from '../slots/converge.ts';
 import { indexKey } from '../slots/layout.ts';
 import { readCommit } from '../slots/lookup.ts';
@@ -27,41 +27,42 @@ import { type ListedComment, OwnWrites } from './own-writes.ts';
 import { explainRefusal } from './refusals.ts';
 import {
   type CommentContent,
+  commentKey,
   type Decision,
   decideComment,
   isOlder,
-  keyOf,
   readMarker,
   type Stamp,
 } from './text.ts';
 
-/** A pull request and who speaks to it. */
+/** A pull request, and the client to comment on it. */
 interface Thread {
   readonly github: GitHub;
-  readonly at: { readonly owner: string; readonly repo: string; readonly issue_number: number };
-  /** Asked for when a comment by a person carries our marker; undefined: an app, whose token has no person. */
+  readonly issue: { readonly owner: string; readonly repo: string; readonly issue_number: number };
+  /** The token's user, requested only if a user's comment has our marker; undefined for an app, which has no user. */
   readonly login: () => Promise<string | undefined>;
 }
 
-/** What is to be done when nothing is in the way any more. */
+/** A decision that needs a write. */
 type Write = Exclude<Decision, { kind: 'done' | 'leave' }>;
 
 const MAX_ROUNDS = 40;
+
 /**
- * After an older commit's comment was replaced: a job of that run that had read before may still write after, and
- * sees nothing amiss. Longer than a write takes.
+ * How long to wait before the next round if the comment of an older commit was replaced. A job of the older run that
+ * has read before may still overwrite it, and wouldn't notice. Longer than a write takes.
  */
 const SETTLING_MS = 2_000;
-/** How long to wait until the list shows what was written, look by look. It lags behind by seconds at times. */
+/** Waits between reads until GitHub's list shows what was written. It can lag behind by seconds. */
 const LAG_PAUSES_MS = [250, 500, 1_000, 2_000, 2_000];
-/** Of a create without an answer nobody knows what it did, so it is tried a second time only once. */
+/** A create without a response may have succeeded, so it is repeated only once. */
 const MAX_UNANSWERED_CREATES = 2;
 
 /**
  * Brings the comment up to date.
  *
  * @param pullRequest - its number
- * @throws WheelStoreError when GitHub or the store refuses; the reason of `signal` when that is aborted
+ * @throws WheelStoreError if GitHub or the store rejects a request; the reason of `signal` if it is aborted
  */
 export async function commentOnPullRequest(
   bucket: Bucket,
@@ -77,28 +78,28 @@ export async function commentOnPullRequest(
     { ...comment, proxies: inputs.proxies, requestTimeout: inputs.bucket.requestTimeout },
     patience,
   );
-  const thread = { github, at: { owner, repo, issue_number: pullRequest }, login: askOnce(github) };
+  const thread = { github, issue: { owner, repo, issue_number: pullRequest }, login: loginOnce(github) };
   try {
-    await bringUpToDate(bucket, inputs, comment, thread, patience);
+    await updateComment(bucket, inputs, comment, thread, patience);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw explainRefusal(error, { ...comment, pullRequest, repository: `${owner}/${repo}` });
   }
 }
 
-/** What a step has done so far. */
+/** The progress of a step. */
 interface Progress {
   readonly own: OwnWrites;
-  /** Where the comment is; empty until this step has written it. */
+  /** URL of the comment; empty until this step has written it. */
   url: string;
-  /** Writes that failed one after another. */
+  /** Consecutive failed writes. */
   failures: number;
   unansweredCreates: number;
-  /** How often the list was waited for since the last write. */
+  /** How often the step has waited for the list since the last write. */
   waits: number;
 }
 
-async function bringUpToDate(
+async function updateComment(
   bucket: Bucket,
   inputs: StoreInputs,
   comment: CommentInputs,
@@ -106,8 +107,8 @@ async function bringUpToDate(
   patience: Patience,
 ): Promise<void> {
   const stamp: Stamp = { ...comment.origin, commit: inputs.place.commit };
-  const key = keyOf({
-    // Without the password that the endpoint may hold: the comment shows a hash of all this.
+  const key = commentKey({
+    // Without any password in the endpoint, because the comment shows a hash of this.
     endpoint: bucket.address,
     bucket: inputs.bucket.name,
     prefix: inputs.place.prefix,
@@ -117,36 +118,35 @@ async function bringUpToDate(
   const known = new Map<string, StoredWheel>();
   const progress: Progress = { own: new OwnWrites(), url: '', failures: 0, unansweredCreates: 0, waits: 0 };
   const round = async (number: number): Promise<Next> => {
-    const view = progress.own.look(await findComments(thread, key));
+    const view = progress.own.apply(await findComments(thread, key));
     const content = await readContent(bucket, inputs, known, patience.signal);
     const decision = decideComment(view.comments, { key, stamp, by, content });
     const lagMs = pauseForList(decision, view.isSettled, progress);
     if (lagMs !== undefined) return { pauseMs: lagMs };
     if (decision.kind === 'done' || decision.kind === 'leave') {
-      sayOutcome(decision, thread, stamp, progress.url);
+      logOutcome(decision, thread, stamp, progress.url);
       return 'done';
     }
     if (!(await tryToWrite(thread, decision, progress, patience))) return { pauseMs: 0 };
     if (decision.kind === 'update' && decision.replaces) return { pauseMs: SETTLING_MS };
     return number === 1 ? { pauseMs: 0 } : 'back-off';
   };
-  await converge(round, { max: MAX_ROUNDS, signal: patience.signal, contended });
+  await converge(round, { max: MAX_ROUNDS, signal: patience.signal, contended: conflictError });
 }
 
-function contended(): WheelStoreError {
+function conflictError(): WheelStoreError {
   return new WheelStoreError({
     title: 'Comment conflict',
-    reason: `The comment was changed by others in each of ${MAX_ROUNDS} rounds.`,
+    reason: `Something else changed the comment in each of ${MAX_ROUNDS} rounds.`,
     remedy: 'The next store step of this commit updates it. If not, find out what else edits the comment.',
   });
 }
 
 /**
- * How long to wait before another look where a list that lags behind would mislead: before a second comment is created
- * because the first is not listed, and before the step ends without having seen the comments that others created
- * meanwhile.
+ * How long to wait before the next read, if a list that lags behind could lead to a wrong decision: to create a second
+ * comment because the first is not listed yet, or to end the step although other jobs have created comments meanwhile.
  *
- * @returns milliseconds; undefined when there is no need, or the list has had its time
+ * @returns milliseconds; undefined if there is no need to wait, or the step has waited long enough
  */
 function pauseForList({ kind }: Decision, isSettled: boolean, progress: Progress): number | undefined {
   const isMisleading =
@@ -159,8 +159,8 @@ function pauseForList({ kind }: Decision, isSettled: boolean, progress: Progress
 }
 
 /**
- * @returns false when the write failed and another look may help
- * @throws the error, when it is of no use to try again
+ * @returns false if the write failed, but the next round may succeed
+ * @throws the error of the request, if a retry would not help
  */
 async function tryToWrite(
   thread: Thread,
@@ -175,9 +175,9 @@ async function tryToWrite(
     return true;
   } catch (error) {
     const { status } = refusalIn(error);
-    // What was deleted since it was listed is gone, however long the list goes on to show it.
+    // The comment was deleted after it was listed. The list may still show it for a while.
     if (decision.kind !== 'create' && status === 404) {
-      progress.own.removed(decision.id);
+      progress.own.recordRemoval(decision.id);
       return false;
     }
     progress.failures += 1;
@@ -191,36 +191,37 @@ async function tryToWrite(
   }
 }
 
-/** All pages, because ours may be on any of them. */
-async function findComments({ github, at, login }: Thread, key: string): Promise<ListedComment[]> {
-  const all = await github.paginate('GET /repos/{owner}/{repo}/issues/{issue_number}/comments', {
-    ...at,
+/** Finds the comments with our marker, on all pages of the list. */
+async function findComments({ github, issue, login }: Thread, key: string): Promise<ListedComment[]> {
+  const all = await github.paginate(github.rest.issues.listComments, {
+    ...issue,
     per_page: 100,
   });
   const found: ListedComment[] = [];
   for (const { id, body = '', user, updated_at: updatedAt } of all) {
     const marker = readMarker(body);
     if (marker?.key !== key) continue;
-    // Anybody can write the marker into a comment of their own.
+    // Anyone can write the marker into their own comment, so the author must be a bot or the token's user.
     if (user?.type === 'Bot' || (user !== null && user.login === (await login())))
       found.push({ id, body, marker, updatedAt });
   }
   return found;
 }
 
-function askOnce(github: GitHub): () => Promise<string | undefined> {
-  let answer: Promise<string | undefined> | undefined;
+/** Requests the user of the token once, when it is first needed. */
+function loginOnce(github: GitHub): () => Promise<string | undefined> {
+  let login: Promise<string | undefined> | undefined;
   return () => {
-    answer ??= github.request('GET /user').then(
+    login ??= github.rest.users.getAuthenticated().then(
       ({ data }) => data.login,
       (error: unknown) => {
         const refusal = refusalIn(error);
-        // An app's token, such as the job's own, speaks for no person.
+        // The token of an app, such as the job's own, has no user.
         if (refusal.status === 403 && !isLimit(refusal)) return undefined;
         throw error;
       },
     );
-    return answer;
+    return login;
   };
 }
 
@@ -245,53 +246,58 @@ async function readContent(
   };
 }
 
-/** @returns where the comment is; empty when one was taken away */
-async function write({ github, at }: Thread, decision: Write, own: OwnWrites): Promise<string> {
+/** @returns URL of the comment; empty if a comment was deleted */
+async function write({ github, issue }: Thread, decision: Write, own: OwnWrites): Promise<string> {
   trace(`Comment: ${decision.kind}.`);
   switch (decision.kind) {
     case 'create': {
       const { body } = decision;
-      const { data } = await github.request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', {
-        ...at,
+      const { data } = await github.rest.issues.createComment({
+        ...issue,
         body,
       });
-      own.wrote(Number(data.id), body, data.updated_at);
+      own.recordWrite(Number(data.id), body, data.updated_at);
       return data.html_url;
     }
     case 'update': {
       const { id, body } = decision;
-      const { data } = await github.request('PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}', {
-        owner: at.owner,
-        repo: at.repo,
+      const { data } = await github.rest.issues.updateComment({
+        owner: issue.owner,
+        repo: issue.repo,
         comment_id: id,
         body,
       });
-      own.wrote(id, body, data.updated_at);
+      own.recordWrite(id, body, data.updated_at);
       return data.html_url;
     }
     case 'remove':
-      await github.request('DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}', {
-        owner: at.owner,
-        repo: at.repo,
+      await github.rest.issues.deleteComment({
+        owner: issue.owner,
+        repo: issue.repo,
         comment_id: decision.id,
       });
-      own.removed(decision.id);
+      own.recordRemoval(decision.id);
       return '';
   }
 }
 
-function sayOutcome(decision: Exclude<Decision, Write>, { at }: Thread, stamp: Stamp, written: string): void {
-  const which = `pull request #${at.issue_number}`;
+function logOutcome(
+  decision: Exclude<Decision, Write>,
+  { issue }: Thread,
+  stamp: Stamp,
+  written: string,
+): void {
+  const which = `pull request #${issue.issue_number}`;
   if (decision.kind === 'done') {
-    say(
+    info(
       written === '' ? `The comment on ${which} is already up to date.` : `Commented on ${which}: ${written}`,
     );
     return;
   }
   const { shown } = decision;
-  say(
+  info(
     !isOlder(stamp, shown)
-      ? `The comment on ${which} was not changed: this run has already written commit ${shown.commit} there, and ${stamp.commit} is another. Give all jobs of a workflow the same 'commit'.`
+      ? `The comment on ${which} was not changed: this run has already written commit ${shown.commit} there, and this job has commit ${stamp.commit}. Give all jobs of a workflow the same 'commit'.`
       : `The comment on ${which} was not changed: it shows commit ${shown.commit} of run ${shown.run}, attempt ${shown.attempt}, which is newer than run ${stamp.run}, attempt ${stamp.attempt}.`,
   );
 }

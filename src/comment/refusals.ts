@@ -1,8 +1,8 @@
-/** Turns what GitHub's API refuses into one sentence of cause and one of remedy. */
+/** Turns errors of GitHub's API into errors with a cause and a remedy. */
 import { type Problem, WheelStoreError } from '../errors.ts';
 import { isHttpError, isLimit, type Refusal, refusalIn } from './github.ts';
 
-/** What the request was for. */
+/** What the requests were for. */
 export interface CommentPurpose {
   readonly repository: string;
   readonly pullRequest: number;
@@ -10,7 +10,7 @@ export interface CommentPurpose {
   readonly apiUrl: string;
 }
 
-/** @returns the error to throw: `error` itself when it is already explained, or a defect */
+/** @returns the error to throw: `error` itself if it is not from GitHub's API */
 export function explainRefusal(error: unknown, purpose: CommentPurpose): unknown {
   if (!isHttpError(error)) return error;
   return new WheelStoreError(problemOf(refusalIn(error), purpose), { cause: error });
@@ -69,7 +69,7 @@ function notAllowed({ status, words }: Refusal, purpose: CommentPurpose, which: 
 function remedyOf({ isFork }: CommentPurpose): string {
   return isFork
     ? "In runs of pull requests from forks GitHub's token may only read: comment from a workflow that starts on workflow_run, with the number in 'pull-request'."
-    : "Give the job 'permissions: pull-requests: write' beside those it has.";
+    : "Give the job 'permissions: pull-requests: write', in addition to its other permissions.";
 }
 
 function hostOf(apiUrl: string): string {

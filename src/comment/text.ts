@@ -1,33 +1,33 @@
-/** The comment on a pull request: how it is known again, what it says, what is to be done. Values in, values out. */
+/** The comment on a pull request: its marker, its text, and what to do with existing comments. Sends no requests. */
 import { createHash } from 'node:crypto';
 import { code, escapeCell } from '../runner/markdown.ts';
 import { shellSafe } from '../runner/shell.ts';
 import { readableSize } from '../sizes.ts';
 import { compareDecimals, shortCommit } from '../slots/layout.ts';
 
-/** The run whose work a comment shows: by it, comments are older or newer. */
+/** The run and commit whose wheels a comment shows. Comments are ordered by run and attempt. */
 export interface Stamp {
   readonly run: string;
   readonly attempt: string;
   readonly commit: string;
 }
 
-/** What the hidden first line of a comment says. */
+/** The content of the hidden first line of a comment. */
 export interface Marker extends Stamp {
-  /** Whose comment it is: see {@link keyOf}. */
+  /** See {@link commentKey}. */
   readonly key: string;
-  /** The step that created the comment, so that it takes away its own and nobody else's. */
+  /** Identifies the step that created the comment, because a step deletes only its own duplicates. */
   readonly by: string;
 }
 
-/** A comment of a pull request that carries a marker. */
+/** A comment with a marker. */
 export interface MarkedComment {
   readonly id: number;
   readonly body: string;
   readonly marker: Marker;
 }
 
-/** A stored wheel as the comment shows it. */
+/** A stored wheel in the comment. */
 export interface CommentEntry {
   readonly target: string;
   readonly filename: string;
@@ -37,23 +37,23 @@ export interface CommentEntry {
   readonly size: number;
 }
 
-/** What a comment shows: all that is stored for one commit. */
+/** What a comment shows: all stored wheels of one commit. */
 export interface CommentContent {
   readonly entries: readonly CommentEntry[];
-  /** undefined when the commit has no index page. */
+  /** undefined if the commit has no index page. */
   readonly indexUrl: string | undefined;
 }
 
-/** GitHub refuses the body of a comment that is longer ("Body is too long (maximum is 65536 characters)"). */
+/** GitHub rejects longer comments ("Body is too long (maximum is 65536 characters)"). */
 const MAX_CHARACTERS = 65_536;
-/** So many targets lie open; of more, each is one line that opens. */
+/** Up to this number of wheels, all sections are expanded. With more, all are collapsed. */
 const MAX_OPEN = 3;
 
 /**
- * Names a comment by what it is for, so that two workflows, or one that fills two stores, do not take each other's.
- * A digest: names of buckets and workflows may hold what would end the hidden line, or what shall not be shown.
+ * Identifies a comment by store and workflow, so that two workflows, or two stores in one workflow, have separate
+ * comments. It is a hash, because names could contain characters that end the hidden line, or should not be shown.
  */
-export function keyOf(parts: {
+export function commentKey(parts: {
   readonly endpoint: string;
   readonly bucket: string;
   readonly prefix: string;
@@ -64,7 +64,7 @@ export function keyOf(parts: {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** The hidden first line of a comment. */
+/** Renders the hidden first line of a comment. */
 export function renderMarker({ key, run, attempt, commit, by }: Marker): string {
   return `<!-- wheel-store ${key} run=${run} attempt=${attempt} commit=${commit} by=${by} -->`;
 }
@@ -72,7 +72,7 @@ export function renderMarker({ key, run, attempt, commit, by }: Marker): string 
 /**
  * Reads the hidden first line.
  *
- * @returns undefined for a comment that does not begin with one, as one that quotes it
+ * @returns undefined if the comment doesn't begin with it, for example because it quotes it
  */
 export function readMarker(body: string): Marker | undefined {
   const [, key, run, attempt, commit, by] =
@@ -83,7 +83,7 @@ export function readMarker(body: string): Marker | undefined {
   return { key, run, attempt, commit, by };
 }
 
-/** Renders a comment as GitHub-flavoured Markdown; what does not fit is counted, and the index page has it. */
+/** Renders a comment as GitHub-flavoured Markdown. Wheels that don't fit are counted; the index page lists them. */
 export function renderComment(marker: Marker, { entries, indexUrl }: CommentContent): string {
   const head = `${renderMarker(marker)}\n### Install this change\n\n`;
   const isOpen = entries.length <= MAX_OPEN;
@@ -106,7 +106,7 @@ function byTargetThenName(a: CommentEntry, b: CommentEntry): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Commands stand in blocks of their own, because GitHub puts a button that copies beside each. */
+/** Each command has its own block, because GitHub shows a copy button for each block. */
 function renderEntry({ target, filename, url, size }: CommentEntry, commit: string, isOpen: boolean): string {
   const command = `install "${shellSafe(url)}"`;
   return [
@@ -121,38 +121,38 @@ function block(command: string): string {
   return `\`\`\`sh\n${command}\n\`\`\``;
 }
 
-/** What a step wants a comment to be. */
+/** The comment that a step wants. */
 export interface Draft {
   readonly key: string;
   readonly stamp: Stamp;
-  /** The step's own identifier. */
+  /** Identifies the step. */
   readonly by: string;
   readonly content: CommentContent;
 }
 
-/** What is to be done next. */
+/** What to do next. */
 export type Decision =
-  /** The comment shows what is stored. */
+  /** The comment is up to date. */
   | { readonly kind: 'done'; readonly id: number }
-  /** The comment is a newer run's. */
+  /** The comment is from a newer run, or from this run for another commit. */
   | { readonly kind: 'leave'; readonly shown: Stamp }
   | { readonly kind: 'create'; readonly body: string }
   | { readonly kind: 'update'; readonly id: number; readonly body: string; readonly replaces: boolean }
-  /** There are two: take the later one away. */
+  /** There is a duplicate: delete it. */
   | { readonly kind: 'remove'; readonly id: number };
 
 /**
- * Decides what to do with the comments that were found. The oldest stays; a later one goes if this step created
- * it, or an earlier run left it behind. A newer run's comment on another commit is left alone.
+ * Decides what to do with the comments that were found. The oldest is kept. A later one is deleted if this step created
+ * it, or it is from an earlier run. A newer run's comment for another commit is not changed.
  *
- * @param found - comments with the draft's key, by an author who can be trusted
+ * @param found - comments with the draft's key, by a trusted author
  */
 export function decideComment(found: readonly MarkedComment[], draft: Draft): Decision {
   const { key, stamp, by, content } = draft;
   const [kept, ...later] = found.toSorted((a, b) => a.id - b.id);
   if (kept === undefined) return { kind: 'create', body: renderComment({ key, ...stamp, by }, content) };
-  const surplus = later.find(({ marker }) => marker.by === by || isOlder(marker, stamp));
-  if (surplus !== undefined) return { kind: 'remove', id: surplus.id };
+  const duplicate = later.find(({ marker }) => marker.by === by || isOlder(marker, stamp));
+  if (duplicate !== undefined) return { kind: 'remove', id: duplicate.id };
   const newest = found.map(({ marker }) => marker).reduce((a, b) => (isOlder(a, b) ? b : a));
   const isOurCommit = newest.commit === stamp.commit;
   if (!isOurCommit && !isOlder(newest, stamp)) return { kind: 'leave', shown: newest };
@@ -161,16 +161,16 @@ export function decideComment(found: readonly MarkedComment[], draft: Draft): De
     { key, ...stamp, run: shown.run, attempt: shown.attempt, by: kept.marker.by },
     content,
   );
-  if (asStored(kept.body) === asStored(body)) return { kind: 'done', id: kept.id };
+  if (normaliseBody(kept.body) === normaliseBody(body)) return { kind: 'done', id: kept.id };
   return { kind: 'update', id: kept.id, body, replaces: kept.marker.commit !== stamp.commit };
 }
 
-/** Whether `a` is of an earlier run, or an earlier attempt of the same, than `b`. */
+/** Whether `a` is from an earlier run than `b`, or from an earlier attempt of the same run. */
 export function isOlder(a: Omit<Stamp, 'commit'>, b: Omit<Stamp, 'commit'>): boolean {
   return (compareDecimals(a.run, b.run) || compareDecimals(a.attempt, b.attempt)) < 0;
 }
 
-/** A comment's text for comparisons: GitHub's own editor ends lines with CRLF, and drops the last one. */
-export function asStored(body: string): string {
+/** Normalises a text for comparisons: GitHub's editor uses CRLF, and removes the final line break. */
+export function normaliseBody(body: string): string {
   return body.replaceAll('\r\n', '\n').trimEnd();
 }

@@ -3,31 +3,33 @@
  *
  *     node dist/cache.js restore|save KEY
  *
- * It brings or keeps the file {@link KEPT_FILE} of its folder, tells its parent the outcome, and ends.
+ * It restores or saves the file {@link CACHED_FILE} in its folder, sends the result to its parent, and exits.
  */
 import { isFeatureAvailable, restoreCache, saveCache } from '@actions/cache';
-import { type Answer, KEPT_FILE, type Operation } from '../cache/answer.ts';
 import { hasGnuTar } from '../cache/gnu-tar.ts';
+import { CACHED_FILE, type CacheResult, type Operation } from '../cache/result.ts';
 
 const [operation, key] = process.argv.slice(2) as [Operation, string];
-// Whoever wanted the answer is gone, and so shall be what was started for it.
+// The parent has exited. Without it, this process and its children (tar) have no purpose.
 process.on('disconnect', () =>
   process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL'),
 );
-const answer = await perform().catch((error: Error): Answer => ({ outcome: 'fault', reason: error.message }));
-// What was printed decides too, and must have left before the process does.
-process.send?.(answer, () => process.stdout.write('', () => process.exit()));
+const result = await perform().catch(
+  (error: Error): CacheResult => ({ outcome: 'fault', reason: error.message }),
+);
+// The parent also evaluates the output, so it must be flushed before the process exits.
+process.send?.(result, () => process.stdout.write('', () => process.exit()));
 
-async function perform(): Promise<Answer> {
-  if (!isFeatureAvailable()) return { outcome: 'unavailable', reason: 'the runner names no cache service' };
-  if (!hasGnuTar()) return { outcome: 'unavailable', reason: 'there is no GNU tar' };
-  // The path is part of what the service looks entries up by: one path for all jobs and systems, one entry.
+async function perform(): Promise<CacheResult> {
+  if (!isFeatureAvailable()) return { outcome: 'unavailable', reason: 'the runner has no cache service' };
+  if (!hasGnuTar()) return { outcome: 'unavailable', reason: 'GNU tar is not installed' };
+  // The service derives an entry's version from the path. One path on all systems makes them share the entry.
   if (operation === 'save') {
-    const id = await saveCache([KEPT_FILE], key, undefined, true);
+    const id = await saveCache([CACHED_FILE], key, undefined, true);
     return id === -1
-      ? { outcome: 'declined', reason: 'the service did not say why' }
+      ? { outcome: 'declined', reason: 'the service gave no reason' }
       : { outcome: 'done', reason: '' };
   }
-  const found = await restoreCache([KEPT_FILE], key, [], undefined, true);
+  const found = await restoreCache([CACHED_FILE], key, [], undefined, true);
   return { outcome: found === undefined ? 'none' : 'done', reason: '' };
 }

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
  * Reads HEAD as gitrepository-layout(5) describes it: a branch as a loose or packed ref, a detached HEAD, a
  * worktree's or submodule's `.git` file.
  *
- * @returns the full hash; undefined when the workspace is no checkout
+ * @returns the full hash; undefined if the workspace is not a checkout
  */
 export async function checkedOutCommit(workspace: string): Promise<string | undefined> {
   try {

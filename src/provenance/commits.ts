@@ -1,13 +1,12 @@
-/** Warnings for wheels that are about to be stored, or looked for, under a commit they are not of. */
-
+/** Checks that a wheel is stored, or looked up, under the commit that it is built from. */
 import type { CommonInputs } from '../runner/inputs.ts';
-import { say, warn } from '../runner/log.ts';
+import { info, warn } from '../runner/log.ts';
 import { checkedOutCommit } from './checkout.ts';
 import { refuseStale } from './stale.ts';
 
-/** For store: the checkout that the wheel was built from should be the commit that it is stored under. */
+/** For store: warns if the commit that is checked out differs from the one that the wheel is stored under. */
 export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Promise<void> {
-  say(`Commit ${place.commit}.`);
+  info(`Commit ${place.commit}.`);
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
@@ -16,9 +15,12 @@ export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Pro
   );
 }
 
-/** For find: only where the commit is the run's own; who asks for another commit on purpose knows it. */
+/**
+ * For find: warns if the commit that is checked out differs from the one that is looked up. Only for the run's own
+ * commit, because any other was chosen on purpose.
+ */
 export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInputs): Promise<void> {
-  say(`Commit ${place.commit}.`);
+  info(`Commit ${place.commit}.`);
   if (place.commit !== runCommit) return;
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
@@ -30,16 +32,16 @@ export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInp
 
 /**
  * A version made from git (setuptools-scm, versioneer: `+g1234567`) names the commit that the wheel was built from.
- * If that is the one that is checked out, the wheel is new, and {@link warnOfOtherCommit} has said what is wrong.
+ * If that is the one that is checked out, the wheel is new, and {@link warnOfOtherCommit} warns of the mismatch.
  *
- * @throws WheelStoreError if it names another commit, unless `allowStale` only warns of it
+ * @throws WheelStoreError if it names another commit, unless `allowStale` turns that into a warning
  */
 export async function checkVersion(
   version: string,
   { place: { commit }, workspace }: CommonInputs,
   allowStale: boolean,
 ): Promise<void> {
-  const named = commitNamedBy(version);
+  const named = commitInVersion(version);
   if (named === undefined || commit.length !== 40 || commit.startsWith(named)) return;
   const isCheckedOut = (await checkedOutCommit(workspace))?.startsWith(named) === true;
   refuseStale(
@@ -56,13 +58,13 @@ export async function checkVersion(
 /**
  * The abbreviated commit in the local part of a version.
  *
- * @returns lower-case hex digits, at least 7; undefined when it names none
+ * @returns lower-case hex digits, at least 7; undefined if it contains no commit
  */
-export function commitNamedBy(version: string): string | undefined {
+export function commitInVersion(version: string): string | undefined {
   return /[+.]g([0-9a-f]{7,40})(?=[.]|$)/.exec(version.toLowerCase())?.[1];
 }
 
-/** A SHA-256 of sources (`hashFiles`) is not to be compared with a SHA-1 commit. */
+/** The input may be a SHA-256 of sources (`hashFiles`), which cannot be compared with a SHA-1 commit. */
 function areComparable(head: string, commit: string): boolean {
   return head.length === commit.length;
 }

@@ -1,26 +1,26 @@
-/** Refuses a wheel that lay there before the job began: on a runner that is used again, an old build's. */
+/** Rejects a wheel that existed before the job began. On a reused runner, it is from an earlier build. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { OpenWheel } from '../disk/open-wheel.ts';
-import { say } from '../runner/log.ts';
+import { info } from '../runner/log.ts';
 import { refuseStale } from './stale.ts';
 
-/** When a wheel came to be where it is, milliseconds since 1970. */
+/** When a wheel was modified, and when it was put where it is, in milliseconds since 1970. */
 export type WheelTimes = Pick<OpenWheel, 'modified' | 'changed'>;
 
-/** FAT keeps times to two seconds. */
+/** FAT has a resolution of two seconds. */
 const COARSEST_CLOCK_MS = 2_000;
 
 /**
- * For store: what is stored under this commit should have been built, or at least brought here, by this job.
+ * For store: a wheel should have been built, or at least copied or restored, by this job.
  *
- * @param began - see {@link jobBegan}
- * @throws WheelStoreError for a wheel that was there before, unless `allowStale` only warns of it
+ * @param began - see {@link jobStartTime}
+ * @throws WheelStoreError if the wheel existed before, unless `allowStale` turns that into a warning
  */
 export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allowStale: boolean): void {
   const provenance = began === undefined ? 'this job' : provenanceOf(wheel, began);
-  if (provenance === 'brought along') {
-    say(
+  if (provenance === 'restored') {
+    info(
       `${wheel.filename} was last written before this job began, but put here during it, as happens when a cache or a copy keeps file times.`,
     );
   }
@@ -37,30 +37,30 @@ export function checkLeftOver(wheel: OpenWheel, began: number | undefined, allow
 }
 
 /**
- * Whether this job built the wheel. Restored caches, unpacked archives and copies can bring an old time of
- * modification along, but not the time when the file was put there.
+ * Whether this job built the wheel. Restored caches, unpacked archives and copies can preserve an old modification
+ * time, but not the time when the file was put there.
  *
  * @param began - milliseconds since 1970
  */
 export function provenanceOf(
   { modified, changed }: WheelTimes,
   began: number,
-): 'this job' | 'brought along' | 'left over' {
+): 'this job' | 'restored' | 'left over' {
   const isBefore = (time: number) => time < began - COARSEST_CLOCK_MS;
   if (isBefore(modified) && isBefore(changed)) return 'left over';
-  return isBefore(modified) ? 'brought along' : 'this job';
+  return isBefore(modified) ? 'restored' : 'this job';
 }
 
 /**
- * When the job began, as its first step's files tell. GitHub's runner empties its temporary folder at the
- * beginning of a job and writes the event into a folder of its own there before each step, so that the file's
- * time is the step's and the folder's is the first step's (actions/runner, TempDirectoryManager and
- * ExecutionContext.WriteWebhookPayload); runners that use the folder for more write the file once.
+ * When the job began, from the times of the event file and its folder. GitHub's runner empties its temporary folder
+ * at the beginning of a job. Before each step, it writes the event into a separate folder in there. So the file has
+ * the time of this step, and the folder that of the first step (actions/runner, TempDirectoryManager and
+ * ExecutionContext.WriteWebhookPayload). Runners that put other files into that folder write the event only once.
  *
  * @param eventPath - `GITHUB_EVENT_PATH`; undefined outside GitHub
- * @returns milliseconds since 1970; undefined where there is no such file
+ * @returns milliseconds since 1970; undefined if there is no such file
  */
-export async function jobBegan(eventPath: string | undefined): Promise<number | undefined> {
+export async function jobStartTime(eventPath: string | undefined): Promise<number | undefined> {
   if (eventPath === undefined) return undefined;
   try {
     const [file, folder] = await Promise.all([stat(eventPath), stat(dirname(eventPath))]);

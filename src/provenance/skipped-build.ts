@@ -6,13 +6,13 @@ import { hashFile } from '../disk/open-wheel.ts';
 import type { Verdict } from '../runner/job-notes.ts';
 import { readWheelFilename } from '../wheel/filename.ts';
 
-/** A wheel that lies somewhere else than at `path`. */
-export interface SeenWheel {
+/** A wheel outside of `path`. */
+export interface InspectedWheel {
   /** Absolute. */
   readonly path: string;
-  /** Normalised; undefined if the name is not a wheel's. */
+  /** Normalised; undefined if the name is not that of a wheel. */
   readonly project: string | undefined;
-  /** Whether it has the bytes of the stored wheel. */
+  /** Whether its content is that of the stored wheel. */
   readonly isStored: boolean;
   /** Whether a fetch step of this job wrote it. */
   readonly isFetched: boolean;
@@ -21,16 +21,17 @@ export interface SeenWheel {
 }
 
 /**
- * The wheels that suggest that a build ran: those of the stored wheel's project that this job made. One with the
- * stored bytes suggests it only if no find step of the job said that the build can be skipped.
+ * The wheels that suggest that a build ran: those of the stored wheel's project that this job built. A wheel identical
+ * to the stored one counts only if no find step of the job found that the build can be skipped.
  *
- * @param verdict - what the last find step of the job said; undefined: there was none
+ * @param verdict - of the last find step of the job; undefined: there was none
+ * @param seen - the wheels outside of `path`
  */
 export function signsOfBuild(
   project: string,
   verdict: Verdict | undefined,
-  seen: readonly SeenWheel[],
-): SeenWheel[] {
+  seen: readonly InspectedWheel[],
+): InspectedWheel[] {
   return seen.filter((wheel) => {
     if (wheel.project !== project || wheel.isOld || wheel.isFetched) return false;
     return !(wheel.isStored && verdict === 'skip');
@@ -38,16 +39,17 @@ export function signsOfBuild(
 }
 
 /**
- * Looks at wheels more closely; only one of the stored wheel's size is read.
+ * Compares wheels with the stored one. Only files of the stored wheel's size are read.
  *
- * @param began - when the job began, milliseconds since 1970; undefined if that is not known
+ * @param fetched - absolute paths of the wheels that fetch steps of this job wrote
+ * @param began - when the job began, in milliseconds since 1970; undefined if unknown
  */
-export async function seeWheels(
+export async function inspectWheels(
   nearby: readonly NearbyWheel[],
   stored: { readonly size: number; readonly sha256: string | undefined },
   fetched: readonly string[],
   began: number | undefined,
-): Promise<SeenWheel[]> {
+): Promise<InspectedWheel[]> {
   return Promise.all(
     nearby.map(async ({ path, modified, changed }) => ({
       path,

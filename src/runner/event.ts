@@ -1,4 +1,4 @@
-/** What the event that started the run says: its pull request, whether that comes from a fork, what was before. */
+/** Reads the event that started the run: its pull request, whether that is from a fork, the commit before. */
 import { readFileSync } from 'node:fs';
 import { isCommit } from '../slots/layout.ts';
 
@@ -10,7 +10,7 @@ export interface EventPayload {
     readonly head?: { readonly sha?: unknown; readonly repo?: { readonly full_name?: unknown } | null };
   };
   readonly merge_group?: { readonly base_sha?: unknown; readonly head_sha?: unknown };
-  /** Where a branch was before a push, and where it is since. */
+  /** The commit of a branch before a push, and after it. */
   readonly before?: unknown;
   readonly after?: unknown;
   readonly issue?: { readonly number?: unknown; readonly pull_request?: unknown };
@@ -21,13 +21,14 @@ export interface EventPayload {
   };
 }
 
-/** A commit from before the change that the run is about, and which one it is, for people. */
+/** The commit before the change that the run is about. */
 export interface EarlierCommit {
   readonly commit: string;
-  readonly what: string;
+  /** Which commit it is, for the summary. */
+  readonly description: string;
 }
 
-/** Reads the payload that the runner left; undefined where there is none that can be read. */
+/** @returns the payload that the runner wrote; undefined if it cannot be read */
 export function readEvent(env: NodeJS.ProcessEnv): EventPayload | undefined {
   try {
     const payload: unknown = JSON.parse(readFileSync(env.GITHUB_EVENT_PATH ?? '', 'utf8'));
@@ -38,10 +39,10 @@ export function readEvent(env: NodeJS.ProcessEnv): EventPayload | undefined {
 }
 
 /**
- * The number of the pull request that the event is about: its own, that of the comment, or that of the run which
- * has ended. GitHub leaves the last one out where the head is in a fork.
+ * The number of the pull request that the event is about: that of a `pull_request` event, of a comment, or of the run
+ * that a `workflow_run` event reports. GitHub omits the last if the head is in a fork.
  *
- * @returns undefined where the event is about none, as a push
+ * @returns undefined if the event has no pull request, such as a push
  */
 export function pullRequestOf(event: EventPayload | undefined): number | undefined {
   const commented = event?.issue?.pull_request ? event.issue.number : undefined;
@@ -50,10 +51,10 @@ export function pullRequestOf(event: EventPayload | undefined): number | undefin
 }
 
 /**
- * The run and attempt whose work this is: for `workflow_run` those of the run that has ended, because a run that
- * began earlier may end later.
+ * The run and attempt whose results this run handles. For `workflow_run`, that is the run that has ended: of two such
+ * runs, the one that began earlier may end later.
  *
- * @returns undefined where it is the present run's own
+ * @returns undefined if this run handles its own results
  */
 export function endedRunOf(
   event: EventPayload | undefined,
@@ -73,12 +74,12 @@ export function isForkPullRequest(
 }
 
 /**
- * The commit that a change starts from: the base of a pull request or merge group, or where the branch was
- * before a push. Without a payload that tells, it would take the commit's own history, of which a checkout
- * usually has nothing.
+ * The commit that a change starts from: the base of a pull request or merge group, or the branch's commit before a
+ * push. It is read from the payload, because a checkout usually doesn't contain the history.
  *
- * @param commit - that the change led to; of any other commit an event says nothing
+ * @param commit - the result of the change
  * @param runCommit - `GITHUB_SHA`; undefined outside GitHub
+ * @returns undefined if the event doesn't contain it, or is about another commit
  */
 export function commitBefore(
   event: EventPayload | undefined,
@@ -86,14 +87,14 @@ export function commitBefore(
   runCommit: string | undefined,
 ): EarlierCommit | undefined {
   const { pull_request: pull, merge_group: group } = event ?? {};
-  const [what, before, ...after] =
+  const [description, before, ...after] =
     pull instanceof Object
       ? ['the base of the pull request', pull.base?.sha, pull.head?.sha, runCommit]
       : group instanceof Object
         ? ['the base of the merge group', group.base_sha, group.head_sha]
         : ['where the branch was before this push', event?.before, event?.after];
   const isKnown = typeof before === 'string' && isCommit(before) && !/^0+$/.test(before);
-  return isKnown && before !== commit && after.includes(commit) ? { commit: before, what } : undefined;
+  return isKnown && before !== commit && after.includes(commit) ? { commit: before, description } : undefined;
 }
 
 function isCount(value: unknown): value is number {

@@ -1,4 +1,4 @@
-/** Reads and checks everything that comes from outside, once, into one read-only object per action. */
+/** Reads and checks all inputs and environment variables once, into one read-only object per action. */
 import { homedir, tmpdir } from 'node:os';
 import { isAbsolute } from 'node:path';
 import * as core from '@actions/core';
@@ -43,7 +43,7 @@ import {
   readWait,
 } from './values.ts';
 
-/** What all three actions are told. */
+/** The inputs and environment that all three actions share. */
 export interface CommonInputs {
   readonly bucket: BucketSettings;
   readonly proxies: Proxies;
@@ -58,9 +58,9 @@ export interface CommonInputs {
   readonly serverUrl: string | undefined;
   /** The folder that relative paths start from, absolute. */
   readonly workspace: string;
-  /** RUNNER_TEMP, where steps leave notes for later ones of the job; undefined if there is none. */
+  /** RUNNER_TEMP, where steps leave notes for later steps of the job; undefined if it is not set. */
   readonly temp: string | undefined;
-  /** The home folder that `~` means, absolute; undefined when it is not known. */
+  /** The home folder, for `~`, absolute; undefined if unknown. */
   readonly home: string | undefined;
   /** `GITHUB_SHA`: the commit that the run is about; undefined outside GitHub. */
   readonly runCommit: string | undefined;
@@ -71,27 +71,27 @@ export interface StoreInputs extends CommonInputs {
   readonly target: string;
   /** Files, folders and globs, one a line. */
   readonly path: string;
-  /** Whether a wheel that is older than the job, or names another commit in its version, is stored all the same. */
+  /** Whether to store a wheel although it is older than the job, or its version contains another commit. */
   readonly allowStale: boolean;
   /** Whether to update the commit's index page. */
   readonly index: boolean;
   /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; undefined outside GitHub. */
   readonly eventPath: string | undefined;
-  /** Whose wheel to compare sizes with; undefined: nothing is known, or there is no summary to show it in. */
+  /** The commit to compare the wheel's size with; undefined if unknown, or if there is no summary to show it in. */
   readonly earlier: EarlierCommit | undefined;
-  /** undefined: no comment is asked for. */
+  /** undefined: no comment is wanted. */
   readonly comment: CommentInputs | undefined;
 }
 
-/** What a comment on the pull request is made with. */
+/** The inputs and environment for the comment on a pull request. */
 export interface CommentInputs {
-  /** Masked in the log. Empty where a secret was withheld. */
+  /** Masked in the log. Empty if GitHub withholds the secret. */
   readonly token: string;
   /** `https://api.github.com`, or an Enterprise Server's `…/api/v3`. */
   readonly apiUrl: string;
-  /** undefined: neither the input nor the event names one. */
+  /** undefined: neither the input nor the event has one. */
   readonly pullRequest: number | undefined;
-  /** Whether the run is of a pull request whose head is in a fork, so that its token may only read. */
+  /** Whether the run is for a pull request from a fork: its token is read-only. */
   readonly isFork: boolean;
   /** The run and attempt by which comments are older or newer. */
   readonly origin: { readonly run: string; readonly attempt: string };
@@ -99,14 +99,14 @@ export interface CommentInputs {
   readonly workflow: string;
 }
 
-/** What `find` and `fetch` are told of what to look up. */
+/** The inputs that `find` and `fetch` share. */
 export interface LookUpInputs extends CommonInputs {
-  /** Names; '' is the wheel without a target; `*` is every target that is stored. */
+  /** Names; '' is the wheel without a target, `*` every stored target. */
   readonly targets: readonly string[] | '*';
   /** Which runs may have stored them. */
   readonly only: Query['only'];
   readonly trust: Trust;
-  /** An interpreter: of all wheels found, the one that it would install is taken. */
+  /** A Python interpreter. Of all wheels found, the one that it would install is selected. */
   readonly forPython: string | undefined;
   /** Seconds to keep looking. */
   readonly wait: number;
@@ -114,25 +114,25 @@ export interface LookUpInputs extends CommonInputs {
 
 /** The inputs of `find`. */
 export interface FindInputs extends LookUpInputs {
-  /** Answer 'build it' without looking. */
+  /** Whether to build without a look-up. */
   readonly rebuild: boolean;
   readonly onError: 'fail' | 'build';
 }
 
 /** The inputs of `fetch`. */
 export interface FetchInputs extends LookUpInputs {
-  /** The folder that the wheel is put into. */
+  /** The folder to download into. */
   readonly path: string;
   readonly onMissing: 'fail' | 'ignore';
-  /** How to reach the Actions cache; undefined: do not ask it. */
+  /** undefined: the Actions cache is not used. */
   readonly cache: CacheSettings | undefined;
 }
 
-/** How the process that talks to the Actions cache is run. */
+/** How to run the process that accesses the Actions cache. */
 export interface CacheSettings {
   /** The job's folder for temporary files, absolute. */
   readonly temp: string;
-  /** Its environment: this process's own, without inputs and AWS credentials. */
+  /** Its environment: that of this process, without inputs and AWS variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -224,11 +224,11 @@ function readLookUpInputs(): LookUpInputs {
 
 function readCommonInputs(event: EventPayload | undefined): CommonInputs {
   const env = process.env;
-  // Before anything is said that could repeat one.
+  // First, because any message could contain a secret.
   hideSecrets(secretsIn(env));
   const proxies = readProxies(env);
   const bucket = readBucketSettings(env, event, proxies);
-  // Not earlier: the password of a variable that is refused must not be printed, even to have it masked.
+  // Not earlier: masking prints the value, which must not happen if the variable is rejected.
   maskPasswords(env);
   const unused = unusedProxy(proxyTo(storeUrl(env, bucket), proxies), process.versions.node);
   if (unused !== undefined) warn(unused, 'Proxy not used');
@@ -247,7 +247,7 @@ function readCommonInputs(event: EventPayload | undefined): CommonInputs {
   };
 }
 
-/** HOME, on Windows USERPROFILE, else what the system has; a user of a container may have none. */
+/** HOME, on Windows USERPROFILE, else the system's entry. In a container, a user may have no entry. */
 function readHome(): string | undefined {
   try {
     const home = homedir();
@@ -257,7 +257,7 @@ function readHome(): string | undefined {
   }
 }
 
-/** Where the store is as far as inputs and environment say; the host names the bucket only on AWS. */
+/** The URL of the store, from inputs and environment. The host contains the bucket only on AWS. */
 function storeUrl(env: NodeJS.ProcessEnv, { endpoint, name, region }: BucketSettings): string {
   const configured = endpoint || env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL;
   return configured || `https://${name}.s3.${region}.amazonaws.com`;
@@ -298,17 +298,17 @@ function readBucketSettings(
     anonymous,
     publicUrl,
     presignSeconds,
-    // Only store declares inputs for these, and adds them.
+    // Only store has inputs for these. It adds them.
     writing: {},
     requesterPays: readRequestPayer(anonymous),
-    checksumsAsked: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
+    hasChecksumSetting: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
     requestTimeout: readRequestTimeout(env),
     proxy: proxies.variables,
     credentialsRemedy: credentialsRemedy(env, event),
   };
 }
 
-/** What to tell a step that has no credentials; the nearest reason first. */
+/** The remedy for missing credentials. The most likely reason comes first. */
 function credentialsRemedy(env: NodeJS.ProcessEnv, event: EventPayload | undefined): string {
   const isSet = (name: string) => (env[name] ?? '') !== '';
   const reasons: string[] = [];

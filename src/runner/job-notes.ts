@@ -1,13 +1,13 @@
 /**
- * What the steps of this action tell later steps of the same job, in a file of the runner's temporary folder, which
- * GitHub's runner empties before each job.
+ * Notes that steps leave for later steps of the same job, in a file in the runner's temporary folder. GitHub's runner
+ * empties that folder before each job.
  */
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CommonInputs } from './inputs.ts';
 
-/** What is looked up, and where the notes are kept. */
+/** Identifies the notes of one store and commit. */
 export interface NotesKey {
   /** RUNNER_TEMP; undefined: there are no notes. */
   readonly temp: string | undefined;
@@ -17,15 +17,15 @@ export interface NotesKey {
   readonly commit: string;
 }
 
-/** Where the notes on what these inputs are about are kept. */
+/** The key of the notes for these inputs. */
 export function notesKey({ temp, bucket, place }: CommonInputs): NotesKey {
   return { temp, endpoint: bucket.endpoint ?? '', bucket: bucket.name, ...place };
 }
 
-/** What a find step said of one target. */
+/** The result of a find step for one target. */
 export type Verdict = 'skip' | 'build';
 
-/** What earlier steps of the job noted. */
+/** The notes of earlier steps of the job. */
 export interface Notes {
   /** By target. */
   readonly verdicts: Readonly<Record<string, Verdict>>;
@@ -33,11 +33,11 @@ export interface Notes {
   readonly fetched: readonly string[];
 }
 
-const NONE: Notes = { verdicts: {}, fetched: [] };
-/** Any step of the job can write there. */
+const EMPTY: Notes = { verdicts: {}, fetched: [] };
+/** A limit, because any step of the job can write to the file. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Notes what a find step said. Without a folder for it nothing is noted. */
+/** Notes the result of a find step. Does nothing without a temporary folder. */
 export async function noteVerdicts(key: NotesKey, verdicts: Notes['verdicts']): Promise<void> {
   const before = await readNotes(key);
   await write(key, { ...before, verdicts: { ...before.verdicts, ...verdicts } });
@@ -49,19 +49,19 @@ export async function noteFetched(key: NotesKey, paths: readonly string[]): Prom
   await write(key, { ...before, fetched: [...new Set([...before.fetched, ...paths])] });
 }
 
-/** Reads the notes; what is missing or damaged says nothing. */
+/** Reads the notes. Missing or damaged ones are empty. */
 export async function readNotes(key: NotesKey): Promise<Notes> {
   const file = fileOf(key);
-  if (file === undefined) return NONE;
+  if (file === undefined) return EMPTY;
   try {
-    if ((await stat(file)).size > MAX_BYTES) return NONE;
+    if ((await stat(file)).size > MAX_BYTES) return EMPTY;
     const { verdicts, fetched } = JSON.parse(await readFile(file, 'utf8')) as Partial<Notes>;
     return {
       verdicts: verdicts instanceof Object ? verdicts : {},
       fetched: Array.isArray(fetched) ? fetched.map(String) : [],
     };
   } catch {
-    return NONE;
+    return EMPTY;
   }
 }
 
@@ -72,7 +72,7 @@ async function write(key: NotesKey, notes: Notes): Promise<void> {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, JSON.stringify(notes));
   } catch {
-    // Without a note a later step decides by what it sees.
+    // Without notes, a later step decides by the files that it finds.
   }
 }
 

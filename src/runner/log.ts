@@ -1,4 +1,4 @@
-/** What the job's log shows. Every line that leaves this action goes through here. */
+/** The job's log. This action prints every line through this module. */
 import * as core from '@actions/core';
 import { s3Uri } from '../bucket/names.ts';
 import type { SentRequest } from '../bucket/observe.ts';
@@ -8,9 +8,9 @@ import { withoutSecrets } from '../untrusted/foreign-text.ts';
 import { escapeUnprintable } from '../untrusted/quote.ts';
 
 /**
- * Makes text safe for one line of a log: secrets are removed; characters that cannot be seen, those that change the
- * direction of text among them, are shown instead of sent; and what the runner would read as a command (`::name::` at
- * the start of a line, `##[name]` anywhere) is broken up.
+ * Makes text safe for one line of a log. Secrets are removed. Invisible characters, including those that change the
+ * direction of text, are escaped. Text that the runner would read as a command (`::name::` at the start of a line,
+ * `##[name]` anywhere) is broken up.
  */
 export function printable(text: string): string {
   return escapeUnprintable(withoutSecrets(text), '\\x')
@@ -18,46 +18,46 @@ export function printable(text: string): string {
     .replace(/^(\s*)::/, '$1: :');
 }
 
-/** One line: what was done, or decided and why. */
-export function say(text: string): void {
+/** Logs one line: what was done, or what was decided and why. */
+export function info(text: string): void {
   core.info(printable(text));
 }
 
-/** So many lines of one kind still are taken in at a glance. */
+/** The most lines of one kind that are shown without a group. */
 const MAX_UNFOLDED = 3;
 
 /**
- * One line for each of several things that were done, folded under a heading where they are many. They are
- * finished before the group is opened, so no error ever ends up in a fold.
+ * Logs several lines of one kind, in a collapsed group if there are many. All lines are passed at once, so that an
+ * error never ends up in the group.
  */
-export function sayAll(heading: string, lines: readonly string[]): void {
+export function infoGroup(heading: string, lines: readonly string[]): void {
   if (lines.length <= MAX_UNFOLDED) {
-    lines.forEach(say);
+    lines.forEach(info);
     return;
   }
   core.startGroup(printable(heading));
-  lines.forEach(say);
+  lines.forEach(info);
   core.endGroup();
 }
 
-/** A red annotation. */
-export function complain(text: string, title: Title): void {
+/** Creates a red annotation. */
+export function reportError(text: string, title: Title): void {
   core.error(annotation(text), { title: printable(title) });
 }
 
-/** A yellow annotation. */
+/** Creates a yellow annotation. */
 export function warn(text: string, title: Title): void {
   core.warning(annotation(text), { title: printable(title) });
 }
 
-/** A blue annotation. */
-export function note(text: string, title: Title): void {
+/** Creates a blue annotation. */
+export function notice(text: string, title: Title): void {
   core.notice(annotation(text), { title: printable(title) });
 }
 
 const MAX_ANNOTATION_CHARACTERS = 4_000;
 
-/** What is too long loses its middle: the cause stands at the beginning, the remedy at the end. */
+/** Shortens long text in the middle, because the cause is at the beginning and the remedy at the end. */
 function annotation(text: string): string {
   const line = printable(text);
   if (line.length <= MAX_ANNOTATION_CHARACTERS) return line;
@@ -65,29 +65,29 @@ function annotation(text: string): string {
   return `${line.slice(0, half)} […] ${line.slice(-half)}`;
 }
 
-/** A line that shows only with step debugging on. */
+/** Logs one line that is shown only if step debugging is on. */
 export function trace(text: string): void {
   core.debug(printable(text));
 }
 
 /**
- * What shows each request to the store in the log while step debugging is on; undefined while it is off.
- * The runner sets RUNNER_DEBUG=1 for the secret or variable ACTIONS_STEP_DEBUG ("Enabling debug logging").
+ * A callback that logs each request to the store if step debugging is on; undefined if it is off. The runner sets
+ * RUNNER_DEBUG=1 for the secret or variable ACTIONS_STEP_DEBUG (GitHub docs, "Enabling debug logging").
  */
 export function requestTracer(): ((request: SentRequest) => void) | undefined {
   return core.isDebug() ? (request) => trace(describeRequest(request)) : undefined;
 }
 
-/** One line: what was asked, what came back, S3's id of it, which try it was and how long it took. */
+/** One line with the request, the response, its request id, the number of the attempt and the time that it took. */
 export function describeRequest(request: SentRequest): string {
   const { method, operation, key, part, status, code, requestId, attempt, milliseconds } = request;
   const about = [method, operation, key, part].filter((word) => word !== '').join(' ');
-  const answer = [status ?? 'no answer', code].filter((word) => word !== '').join(' ');
+  const response = [status ?? 'no response', code].filter((word) => word !== '').join(' ');
   const id = requestId === '' ? 'no request id' : `request id ${requestId}`;
-  return `${about}: ${answer}, ${id}, attempt ${attempt}, ${Math.round(milliseconds)} ms`;
+  return `${about}: ${response}, ${id}, attempt ${attempt}, ${Math.round(milliseconds)} ms`;
 }
 
-/** Where a wheel was found and who stored it, as the object of a sentence. */
+/** Where a wheel is stored and which run stored it, to be used as a noun in a sentence. */
 export function describeWheel(
   { key, run, attempt }: Pick<PlacedWheel, 'key' | 'run' | 'attempt'>,
   here: { readonly bucket: { readonly name: string }; readonly run: string; readonly attempt: string },

@@ -1,4 +1,4 @@
-/** Reads the inputs that say how objects are to be kept, and who pays for requests. */
+/** Reads the inputs for how objects are stored, and who pays for requests. */
 import * as core from '@actions/core';
 import type { ObjectSettings } from '../bucket/object-settings.ts';
 import { badInput } from './values.ts';
@@ -13,7 +13,7 @@ const ACLS = [
   'bucket-owner-read',
   'bucket-owner-full-control',
 ] as const;
-/** The classes of S3 (API, PutObject) whose objects can be read at once. */
+/** The storage classes of S3 (API, PutObject) whose objects can be read immediately. */
 const STORAGE_CLASSES = [
   'STANDARD',
   'STANDARD_IA',
@@ -53,8 +53,8 @@ export function readObjectSettings(): ObjectSettings {
 /**
  * The input `request-payer`: whether the requester pays.
  *
- * @param isAnonymous - such requests are never paid for by a requester
- * @throws WheelStoreError
+ * @param isAnonymous - whether requests are not signed, so that S3 cannot charge a requester
+ * @throws WheelStoreError if the input is invalid, or requests are anonymous
  */
 export function readRequestPayer(isAnonymous: boolean): boolean {
   const payer = readOptional('request-payer', ['requester'] as const);
@@ -69,17 +69,17 @@ export function readRequestPayer(isAnonymous: boolean): boolean {
   return payer !== undefined;
 }
 
-/** @returns undefined when the input is empty */
+/** @returns undefined if the input is empty */
 function readOptional<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
   const text = core.getInput(name);
   if (text === '') return undefined;
-  const choice = choices.find((known) => known === text);
+  const choice = choices.find((candidate) => candidate === text);
   if (choice !== undefined) return choice;
   const remedy = `Write ${choices.join(' or ')}, or leave it empty.`;
   throw badInput(
     name,
     text,
-    choices.length === 1 ? `is not ${choices[0]}` : 'is not a value that S3 has',
+    choices.length === 1 ? `is not ${choices[0]}` : 'is not a value that S3 accepts',
     remedy,
   );
 }
@@ -108,7 +108,7 @@ function readKmsKeyId(encryption: ObjectSettings['encryption']): string | undefi
       'Set server-side-encryption: aws:kms as well, or remove kms-key-id.',
     );
   }
-  // It travels in a header. Engines other than AWS name their keys as they like.
+  // It is sent in a header. Engines other than AWS have their own formats.
   if (/^[\x21-\x7e]{1,2048}$/.test(id)) return id;
   throw badInput(
     'kms-key-id',
@@ -118,7 +118,7 @@ function readKmsKeyId(encryption: ObjectSettings['encryption']): string | undefi
   );
 }
 
-/** @returns the tags as the header `x-amz-tagging` has them; undefined when there are none */
+/** @returns the tags in the format of the header `x-amz-tagging`; undefined if there are none */
 function readTags(): string | undefined {
   const pairs = core
     .getInput('tags')
@@ -154,6 +154,6 @@ function readTag(pair: string): [key: string, value: string] {
   return [key, value];
 }
 
-function badTag(pair: string, is: string, remedy: string) {
-  return badInput('tags', pair, is, remedy);
+function badTag(pair: string, problem: string, remedy: string) {
+  return badInput('tags', pair, problem, remedy);
 }

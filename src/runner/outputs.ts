@@ -1,4 +1,4 @@
-/** The step's outputs: the same names in all three actions. */
+/** The step's outputs. They have the same names in all three actions. */
 import * as core from '@actions/core';
 import type { Bucket, BucketSettings } from '../bucket/bucket.ts';
 import { s3Uri } from '../bucket/names.ts';
@@ -7,16 +7,16 @@ import { type CommitPlace, indexKey } from '../slots/layout.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { warn } from './log.ts';
 
-/** A stored wheel with the URL that readers get. */
+/** A stored wheel with its URL. */
 export interface LinkedWheel extends StoredWheel {
-  /** Presigned where the input asks for it: never print it, print {@link plainUrl}. */
+  /** Presigned if the input `presign` is set, so never print it. Print {@link plainUrl} instead. */
   readonly url: string;
   /** Without a signature. */
   readonly plainUrl: string;
 }
 
-/** Gives each wheel its URL, and masks the signature of a presigned one in this job's log. */
-export async function link(bucket: Bucket, wheels: readonly StoredWheel[]): Promise<LinkedWheel[]> {
+/** Adds the URL of each wheel. Masks the signatures of presigned URLs in the job's log. */
+export async function linkWheels(bucket: Bucket, wheels: readonly StoredWheel[]): Promise<LinkedWheel[]> {
   const { presignSeconds } = bucket.settings;
   const linked = await Promise.all(
     wheels.map(async (wheel) => {
@@ -47,10 +47,10 @@ function maskSignature(url: string): void {
 }
 
 /**
- * Sets the common outputs. The scalar ones stay empty when there is no wheel, or more than one.
+ * Sets the common outputs. Those for a single wheel are empty if there is no wheel, or more than one.
  *
- * @param skipBuild - whether the build can be, or was, skipped
- * @param index - URL of the commit's index page; undefined when there is none
+ * @param skipBuild - whether the build can be skipped, or was
+ * @param index - URL of the commit's index page; undefined if there is none
  */
 export function setWheelOutputs(
   settings: BucketSettings,
@@ -73,12 +73,12 @@ export function setWheelOutputs(
   core.setOutput('wheels', JSON.stringify(wheels.map(wheelObject)));
 }
 
-/** The output of a step that failed: a job that goes on builds. */
+/** Sets the output of a failed step: if the job continues, it builds. */
 export function setFailureOutputs(): void {
   core.setOutput('skip-build', 'false');
 }
 
-/** The URL of the commit's index page; undefined when it has none. */
+/** The URL of the commit's index page; undefined if it has none. */
 export async function indexUrl(
   bucket: Bucket,
   place: CommitPlace,

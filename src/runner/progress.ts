@@ -1,29 +1,30 @@
-/** Says now and then how far a long transfer is. */
+/** Logs the progress of a long transfer from time to time. */
 import { shortSize } from '../sizes.ts';
-import { say } from './log.ts';
+import { info } from './log.ts';
 
-/** A transfer as it stands. Sizes are in bytes, times in milliseconds of one clock. */
+/** The state of a transfer. Sizes are in bytes, times in milliseconds of the same clock. */
 export interface Transfer {
   readonly done: number;
   readonly total: number;
   readonly started: number;
   readonly now: number;
-  /** When the last line was shown; undefined: none was yet. */
-  readonly shown: number | undefined;
+  /** When the last line was logged; undefined if none was. */
+  readonly lastShown: number | undefined;
 }
 
-/** Often enough to see that something moves, seldom enough for an hour to fit on a few screens. */
+/** Short enough to show that the transfer continues, long enough for an hour to fit on a few screens. */
 const INTERVAL_MS = 10_000;
 
 /**
- * The line that is due, if one is: the first when the transfer has lasted for {@link INTERVAL_MS}, each further
- * one that long after the one before, none when all has arrived.
+ * The line to log now. The first is due {@link INTERVAL_MS} after the start, each further one {@link INTERVAL_MS} after
+ * the last.
  *
- * @param what - how the line begins, such as `Uploaded`
+ * @param what - the beginning of the line, such as `Uploaded`
+ * @returns undefined if no line is due, or the transfer is complete
  */
 export function progressLine(what: string, transfer: Transfer): string | undefined {
-  const { done, total, started, now, shown } = transfer;
-  if (done >= total || now - (shown ?? started) < INTERVAL_MS) return undefined;
+  const { done, total, started, now, lastShown } = transfer;
+  if (done >= total || now - (lastShown ?? started) < INTERVAL_MS) return undefined;
   const perSecond = (done / (now - started)) * 1000;
   const percent = Math.floor((done / total) * 100);
   const left = perSecond > 0 ? `, ${readableTime((total - done) / perSecond)} left` : '';
@@ -31,23 +32,25 @@ export function progressLine(what: string, transfer: Transfer): string | undefin
 }
 
 /**
- * What to call with each progress of a transfer, first with no bytes done; with none again where it starts afresh.
- * There is no timer behind it, so nothing keeps the process alive, and what moves no bytes says nothing.
+ * A callback for the progress of a transfer. Call it with 0 bytes at the beginning, and again if the transfer starts
+ * over. It uses no timer, so it doesn't keep the process alive, and logs nothing while no bytes arrive.
+ *
+ * @param what - the beginning of each line, such as `Uploaded`
  */
-export function progressOf(what: string): (done: number, total: number) => void {
+export function progressLogger(what: string): (done: number, total: number) => void {
   let started = 0;
-  let shown: number | undefined;
+  let lastShown: number | undefined;
   return (done, total) => {
     const now = process.uptime() * 1000;
-    if (done === 0) [started, shown] = [now, undefined];
-    const line = progressLine(what, { done, total, started, now, shown });
+    if (done === 0) [started, lastShown] = [now, undefined];
+    const line = progressLine(what, { done, total, started, now, lastShown });
     if (line === undefined) return;
-    shown = now;
-    say(line);
+    lastShown = now;
+    info(line);
   };
 }
 
-/** Seconds as people read them, never less than is left: `42 s`, `7 min`, `2 h 5 min`. */
+/** Formats seconds, rounded up: `42 s`, `7 min`, `2 h 5 min`. */
 function readableTime(seconds: number): string {
   if (seconds < 90) return `${Math.ceil(seconds)} s`;
   const minutes = Math.ceil(seconds / 60);

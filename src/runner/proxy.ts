@@ -1,46 +1,47 @@
 /**
- * Which proxy a request goes through, as curl and pip read the variables, said in the way that Node's agents
- * understand; what they cannot do is refused or warned of before Node repeats a password in an error.
+ * Decides which proxy a request uses. The variables are read as in curl and pip, and converted for Node's agents. What
+ * the agents don't support is rejected here, because Node's own errors could show a password.
  */
 import { WheelStoreError } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 type Protocol = 'http' | 'https';
 
-/** The record for `proxyEnv` of Node's agents (Node.js docs, `http.Agent`). */
+/** The option `proxyEnv` of Node's agents (Node.js docs, `http.Agent`). */
 export type ProxyVariables = Environment;
 
-/** The proxies of this environment. */
+/** The proxies of an environment. */
 export interface Proxies {
-  /** For Node's agents: only proxies that they can use, and hosts written as they compare them. */
+  /** For Node's agents: only proxies that they support, and hosts in their format. */
   readonly variables: ProxyVariables;
   readonly http: Proxy | undefined;
   readonly https: Proxy | undefined;
+  /** The entries of NO_PROXY, in lower case. */
   readonly bypass: readonly string[];
 }
 
-/** One proxy, by the variable that sets it. */
+/** A proxy, and the variable that sets it. */
 interface Proxy {
   readonly variable: string;
-  /** What comes before `://`, such as `http` or `socks5`. */
+  /** Such as `http` or `socks5`. */
   readonly scheme: string;
   readonly url: string;
 }
 
 /**
- * Reads the proxy variables: of the first that is set, also to nothing, the value counts, lower case before upper,
- * `ALL_PROXY` last (curl's man page, "Environment"). An address without a scheme is an http proxy's.
+ * Reads the proxy variables. The first one that is set counts, even if it is empty: lower case, upper case, then
+ * `ALL_PROXY` (curl's man page, "Environment"). An address without a scheme is that of an http proxy.
  *
- * @throws WheelStoreError when one cannot be read as a URL; its value may hold a password and is not repeated
+ * @throws WheelStoreError if one is not a URL; the error doesn't show the value, which may contain a password
  */
 export function readProxies(env: Environment): Proxies {
   const [http, https] = [readProxy(env, 'http'), readProxy(env, 'https')];
   const bypass = readBypass(env.no_proxy ?? env.NO_PROXY ?? '');
-  const usable = (proxy: Proxy | undefined) => (proxy !== undefined && isSpoken(proxy) ? proxy.url : '');
+  const usable = (proxy: Proxy | undefined) => (proxy !== undefined && isSupported(proxy) ? proxy.url : '');
   const variables = {
     http_proxy: usable(http),
     https_proxy: usable(https),
-    no_proxy: bypass.flatMap(forNode).join(','),
+    no_proxy: bypass.flatMap(nodeEntries).join(','),
   };
   return { variables, http, https, bypass };
 }
@@ -52,16 +53,16 @@ function readProxy(env: Environment, protocol: Protocol): Proxy | undefined {
   if (variable === undefined || value === '') return undefined;
   const [, scheme = 'http', rest = value] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(value) ?? [];
   const proxy = { variable, scheme: scheme.toLowerCase(), url: `${scheme.toLowerCase()}://${rest}` };
-  const flaw = isSpoken(proxy) ? flawOfProxy(proxy.url) : undefined;
-  if (flaw !== undefined) throw noUrl(variable, flaw);
+  const problem = isSupported(proxy) ? problemWithAddress(proxy.url) : undefined;
+  if (problem !== undefined) throw invalidProxy(variable, problem);
   return proxy;
 }
 
-function isSpoken({ scheme }: Proxy): boolean {
+function isSupported({ scheme }: Proxy): boolean {
   return scheme === 'http' || scheme === 'https';
 }
 
-/** Commas or blanks between the entries, as curl takes them; dots around a name mean nothing. */
+/** Entries are separated by commas or whitespace, as in curl. Dots around a name are ignored. */
 function readBypass(text: string): string[] {
   return text
     .toLowerCase()
@@ -71,28 +72,31 @@ function readBypass(text: string): string[] {
 }
 
 /**
- * Whether an entry of NO_PROXY means a host: `*`, a name with all names below it, `*.name` for those below it alone,
- * an address, an IPv4 network in CIDR notation (`10.0.0.0/8`) or from one address to another; with a port, that port
- * of this very host.
+ * Whether an entry of NO_PROXY matches a host. An entry is one of:
+ *
+ * - `*`
+ * - a name, which includes its subdomains; `*.name` means only the subdomains
+ * - an address, an IPv4 network in CIDR notation (`10.0.0.0/8`), or a range of IPv4 addresses with `-`
+ * - a name or address with a port, which means that port of exactly this host
  *
  * @param host - in lower case; an IPv6 address without brackets
  * @param port - such as `443`
  */
-function means(entry: string, host: string, port: string): boolean {
+function matchesHost(entry: string, host: string, port: string): boolean {
   if (entry === '*' || entry === host || unbracketed(entry) === host) return true;
   if (unbracketed(entry) === `${host}:${port}`) return true;
   const range = rangeOf(entry);
-  const address = ipv4(host);
+  const address = parseIpv4(host);
   if (range !== undefined) return address !== undefined && range[0] <= address && address <= range[1];
   if (entry.startsWith('*.')) return host.endsWith(entry.slice(1));
   return address === undefined && !host.includes(':') && host.endsWith(`.${entry}`);
 }
 
-/** The entry as Node's agents compare it (Node.js docs, "Built-in Proxy Support"). */
-function forNode(entry: string): string[] {
+/** Converts an entry for Node's agents (Node.js docs, "Built-in Proxy Support"). */
+function nodeEntries(entry: string): string[] {
   const range = rangeOf(entry);
-  if (range !== undefined) return [range.map(dotted).join('-')];
-  // A network that is not IPv4, or is none, would be compared as a name.
+  if (range !== undefined) return [range.map(formatIpv4).join('-')];
+  // Node would compare any other network as a name.
   if (entry.includes('/')) return [];
   const isName = !entry.startsWith('*') && !/^[\d.:]+$|[[:]/.test(entry);
   return isName ? [entry, `.${entry}`] : [unbracketed(entry)];
@@ -102,20 +106,20 @@ function unbracketed(entry: string): string {
   return entry.replace(/^\[([0-9a-f:.]+)\](:\d+)?$/, '$1$2');
 }
 
-/** The first and the last address, as numbers, of a network or of a stretch with a `-`. */
+/** The first and the last address, as numbers, of a network or of a range with `-`. */
 function rangeOf(entry: string): [number, number] | undefined {
   const [, network = '', bits = ''] = /^([\d.]+)\/(\d{1,2})$/.exec(entry) ?? [];
-  const base = ipv4(network);
+  const base = parseIpv4(network);
   if (base !== undefined && Number(bits) <= 32) {
     const size = 2 ** (32 - Number(bits));
     const first = base - (base % size);
     return [first, first + size - 1];
   }
-  const [first, last] = entry.split('-').map(ipv4);
+  const [first, last] = entry.split('-').map(parseIpv4);
   return first !== undefined && last !== undefined ? [first, last] : undefined;
 }
 
-function ipv4(text: string): number | undefined {
+function parseIpv4(text: string): number | undefined {
   if (!/^(\d{1,3}\.){3}\d{1,3}$/.test(text)) return undefined;
   const octets = text.split('.').map(Number);
   return octets.every((octet) => octet <= 255)
@@ -123,14 +127,15 @@ function ipv4(text: string): number | undefined {
     : undefined;
 }
 
-function dotted(address: number): string {
+function formatIpv4(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
 }
 
 /**
- * The variable whose proxy a request to `url` goes through; undefined: it goes directly.
+ * The variable that sets the proxy for a request to `url`.
  *
- * @throws WheelStoreError when that proxy is of a kind that Node's agents do not speak to
+ * @returns undefined if the request uses no proxy
+ * @throws WheelStoreError if Node's agents don't support that kind of proxy
  */
 export function proxyTo(url: string, proxies: Proxies): string | undefined {
   const to = URL.parse(url);
@@ -138,8 +143,8 @@ export function proxyTo(url: string, proxies: Proxies): string | undefined {
   if (to === null || proxy === undefined) return undefined;
   const host = unbracketed(to.hostname.toLowerCase().replace(/\.$/, ''));
   const port = to.port || (to.protocol === 'http:' ? '80' : '443');
-  if (proxies.bypass.some((entry) => means(entry, host, port))) return undefined;
-  if (isSpoken(proxy)) return proxy.variable;
+  if (proxies.bypass.some((entry) => matchesHost(entry, host, port))) return undefined;
+  if (isSupported(proxy)) return proxy.variable;
   const name = to.protocol === 'http:' ? 'HTTP_PROXY' : 'HTTPS_PROXY';
   throw new WheelStoreError({
     title: 'Invalid proxy',
@@ -149,8 +154,8 @@ export function proxyTo(url: string, proxies: Proxies): string | undefined {
 }
 
 /**
- * Whether this Node's agents use proxies at all: from 24.5.0 on, and 22.21.0 of that line (Node.js docs, `http.Agent`,
- * `proxyEnv`, "History").
+ * Whether the agents of a version of Node support proxies: since 24.5.0, and since 22.21.0 for Node 22 (Node.js docs,
+ * `http.Agent`, `proxyEnv`, "History").
  *
  * @param version - as in `process.versions.node`
  */
@@ -159,33 +164,35 @@ export function usesProxies(version: string): boolean {
   return major > 24 || (major === 24 && minor >= 5) || (major === 22 && minor >= 21);
 }
 
-/** What to warn of when a Node that does not use proxies should; undefined: nothing. */
+/** The warning if a proxy is set, but this version of Node doesn't support proxies; undefined if there is no need. */
 export function unusedProxy(variable: string | undefined, version: string): string | undefined {
   if (variable === undefined || usesProxies(version)) return undefined;
-  return `${variable} is set, but Node ${version}, which this runner brings along, does not use proxies, so requests go past it. Update the runner to 2.328.0 or newer.`;
+  return `${variable} is set, but Node ${version}, which this runner uses, does not support proxies, so requests bypass it. Update the runner to 2.328.0 or newer.`;
 }
 
 /**
- * What keeps the address of a proxy from being read, as the end of a sentence; undefined: nothing. A user name or
- * password with an unescaped `/`, `?` or `#` ends the host too early (RFC 3986, section 3.2), so that the request
- * would go to a wrong one; what follows a `%` must be two hex digits of UTF-8 (section 2.1).
+ * What is wrong with the address of a proxy, as the end of a sentence. An unescaped `/`, `?` or `#` in a user name or
+ * password ends the host too early (RFC 3986, section 3.2), and the request would go to a wrong host. A `%` must begin
+ * percent-encoded UTF-8 (section 2.1).
+ *
+ * @returns undefined if nothing is wrong
  */
-function flawOfProxy(address: string): string | undefined {
-  if (/[\r\n]/.test(address)) return 'holds a line break';
+function problemWithAddress(address: string): string | undefined {
+  if (/[\r\n]/.test(address)) return 'contains a line break';
   const url = URL.parse(address);
   if (url === null || /@/.test(url.pathname + url.search + url.hash)) return 'is not a URL';
   try {
     decodeURIComponent(`${url.username}:${url.password}`);
     return undefined;
   } catch {
-    return 'is not a URL: a % in it is not followed by two hex digits that make UTF-8';
+    return 'is not a URL: it contains a % that does not begin percent-encoded UTF-8';
   }
 }
 
-function noUrl(name: string, flaw: string): WheelStoreError {
+function invalidProxy(name: string, problem: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Invalid proxy',
-    reason: `The environment variable ${name} ${flaw}.`,
-    remedy: `Write it like ${name}=http://proxy.example.com:3128, with a port up to 65535; in a user name and password percent-encode / ? # @ and %.`,
+    reason: `The environment variable ${name} ${problem}.`,
+    remedy: `Write it like ${name}=http://proxy.example.com:3128, with a port up to 65535. Percent-encode / ? # @ and % in the user name and password.`,
   });
 }

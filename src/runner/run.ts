@@ -1,21 +1,21 @@
-/** Runs one action: signals in, failures out. */
+/** Runs one action: handles signals and failures. */
 import { WheelStoreError } from '../errors.ts';
 import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
-import { complain, say } from './log.ts';
+import { info, reportError } from './log.ts';
 
-/** What an action is: everything from reading its inputs to setting its outputs. */
+/** An action: everything from reading its inputs to setting its outputs. */
 export type Action = (signal: AbortSignal) => Promise<void>;
 
 /**
- * Runs the action as a step of a job. A failure becomes one annotation and exit status 1. SIGINT and SIGTERM, which
- * the runner sends to cancel a job, abort the action's signal and leave it the time to clean up.
+ * Runs the action as a step of a job. A failure becomes one annotation and exit status 1. The runner sends SIGINT and
+ * SIGTERM to cancel a job. They abort the action's signal, and the action cleans up before it ends.
  *
- * @param setFailureOutputs - sets what later steps read of a step that failed
+ * @param setFailureOutputs - sets the outputs of a failed step
  */
 export async function run(action: Action, setFailureOutputs: () => void): Promise<void> {
   const cancellation = new AbortController();
-  // They stay until the process ends: a signal that comes when the work is done must not undo its success.
-  const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancelled(signal));
+  // Never removed: a signal after the work is done must not make the step fail.
+  const cancel = (signal: NodeJS.Signals) => cancellation.abort(cancellationError(signal));
   process.on('SIGINT', cancel).on('SIGTERM', cancel);
   const failure = { isReported: false };
   const failOnce = (error: unknown) => {
@@ -26,41 +26,41 @@ export async function run(action: Action, setFailureOutputs: () => void): Promis
     failOnce(error);
     cancellation.abort(error);
   });
-  // Nobody may be reading any more; what cannot be said must not keep the step from ending.
+  // The reader may be gone. A failure to print must not keep the step from ending.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     await action(cancellation.signal);
   } catch (error) {
     failOnce(cancellation.signal.aborted ? cancellation.signal.reason : error);
   }
-  // A pause before another try, or a process that was to give credentials, must not outlast the step.
+  // A pending retry or credential process must not outlive the step.
   if (cancellation.signal.aborted || failure.isReported) process.stdout.write('', () => process.exit());
 }
 
-const DEFECT = { title: 'Bug in wheel-store-action' } as const;
+const BUG_TITLE = 'Bug in wheel-store-action' as const;
 
 function fail(error: unknown, setFailureOutputs: () => void): void {
   process.exitCode = 1;
   try {
     setFailureOutputs();
   } catch {
-    // Where the outputs cannot be written, the error itself must still be seen.
+    // Even if the outputs cannot be written, the error must be shown.
   }
   if (error instanceof WheelStoreError) {
-    complain(error.message, error.title);
+    reportError(error.message, error.title);
     return;
   }
-  complain(
+  reportError(
     `${messageOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
-    DEFECT.title,
+    BUG_TITLE,
   );
-  stackOf(error).forEach(say);
+  stackOf(error).forEach(info);
 }
 
-function cancelled(signal: string): WheelStoreError {
+function cancellationError(signal: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Cancelled',
-    reason: `The step was cancelled (${signal}); what it had started was cleaned up.`,
+    reason: `The step was cancelled (${signal}); unfinished work was cleaned up.`,
     remedy: 'Run the job again if you need its result.',
   });
 }

@@ -1,8 +1,8 @@
-/** Makes what goes into a command fit for a shell. */
+/** Escapes text for shell commands. */
 
 /**
- * Percent-encodes what a shell would read as more than text between double quotes, and what a URL may not hold
- * (RFC 3986, section 2). The base of `public-url` is the user's own text.
+ * Percent-encodes characters that have a meaning for a shell between double quotes, or are not allowed in a URL
+ * (RFC 3986, section 2). They can come from the input `public-url`.
  */
 export function shellSafe(url: string): string {
   return url
@@ -12,7 +12,7 @@ export function shellSafe(url: string): string {
     );
 }
 
-/** A pinned requirement (PEP 508): a shell reads the `!` of a version's epoch as one of its own. */
+/** Quotes a pinned requirement (PEP 508) if needed: a shell would expand the `!` of a version's epoch. */
 export function quoted(requirement: string): string {
   return requirement.includes('!') ? `'${requirement}'` : requirement;
 }

@@ -13,67 +13,67 @@ import { code, escapeCell } from './markdown.ts';
 import type { LinkedWheel } from './outputs.ts';
 import { quoted, shellSafe } from './shell.ts';
 
-/** What a summary tells. */
+/** The content of a summary. */
 export interface Report {
   readonly heading: string;
   readonly inputs: CommonInputs;
   readonly wheels: readonly LinkedWheel[];
-  /** URL of the commit's index page; undefined when there is none. */
+  /** URL of the commit's index page; undefined if there is none. */
   readonly index: string | undefined;
-  /** One sentence or more, below the heading: why a wheel is not there. */
+  /** Why a wheel is missing: one or more sentences, shown below the heading. */
   readonly reason?: string;
-  /** What the one wheel is made of. */
+  /** The files of the wheel, if there is only one. */
   readonly inventory?: Inventory;
-  readonly before?: SizeBefore;
+  readonly before?: EarlierSize;
 }
 
-/** The wheel that an earlier commit has in this one's place. */
-export interface SizeBefore {
+/** The size of the wheel of an earlier commit. */
+export interface EarlierSize {
   /** Bytes. */
   readonly size: number;
   readonly earlier: EarlierCommit;
 }
 
-/** GitHub refuses a step's summary of more than 1 MiB whole ("Workflow commands", job summaries). */
+/** GitHub drops a step's summary completely if it is larger (GitHub docs, "Workflow commands", job summaries). */
 const MAX_BYTES = 1024 * 1024;
-const CUT = '\n\n_The rest of this summary was left out: GitHub takes 1 MiB at most._\n';
+const CUT = '\n\n_The rest of this summary was left out: GitHub allows at most 1 MiB._\n';
 
-/** So many wheels have their commands shown, where each has its own. */
+/** The most wheels for which commands are shown, if each wheel has its own. */
 const MAX_COMMANDS = 50;
 const MAX_CHARACTERS = 100;
 const MAX_TAGS = 6;
 const PRESIGNED =
-  'Install from the output `wheel-url` (or `wheels`) in a later step of this job: it is presigned and so not shown here.';
+  'Install from the output `wheel-url` (or `wheels`) in a later step of this job: it is presigned, so it is not shown here.';
 
-/** Appends to the job's summary. A runner without one is no reason to fail. */
+/** Appends to the job's summary. Failures are ignored, because some runners have no summary. */
 export async function writeSummary(report: Report): Promise<void> {
   try {
     await core.summary.addRaw(cutToLimit(renderSummary(report), MAX_BYTES)).write();
   } catch (error) {
-    trace(`No job summary: ${messageOf(error)}`);
+    trace(`Could not write the job summary: ${messageOf(error)}`);
   }
 }
 
-/** `Wheel`, or `7 wheels`: how a heading begins. */
+/** The beginning of a heading: `Wheel`, or `7 wheels`. */
 export function countWheels(wheels: readonly unknown[]): string {
   return wheels.length === 1 ? 'Wheel' : `${wheels.length} wheels`;
 }
 
-/** Renders the report as GitHub-flavoured Markdown; what comes from outside is escaped. */
+/** Renders the report as GitHub-flavoured Markdown. Text from outside is escaped. */
 export function renderSummary(report: Report): string {
   const { heading, reason, wheels, inventory } = report;
   const [first, ...more] = wheels;
   const parts = [`### ${escapeCell(heading)}`];
   if (reason !== undefined) parts.push(escapeCell(reason));
   if (first !== undefined && more.length === 0) parts.push(details(first, report), install(first));
-  // The table comes last of what may be long, so that it alone is cut where all is too long.
+  // The table comes after the commands, so that only the table is cut if the summary is too long.
   if (more.length > 0) parts.push(installSeveral(wheels, report.index), overview(wheels, report.inputs));
   if (first !== undefined && inventory !== undefined) parts.push(contents(inventory, first.size));
   return `${parts.join('\n\n')}\n\n`;
 }
 
 /**
- * Cuts Markdown at a line's end so that it fits, and says so.
+ * Cuts Markdown at the end of a line so that it fits, and adds a note.
  *
  * @param limit - bytes of UTF-8
  */
@@ -93,28 +93,28 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
   const rows: [string, string][] = [
     ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
-    ['Change', before === undefined ? '' : change(size, before, inputs)],
+    ['Change', before === undefined ? '' : sizeChange(size, before, inputs)],
     ['SHA-256', sha256 === undefined ? 'not recorded when it was stored' : code(sha256)],
     ['Tags', tags(name.tags)],
-    ['Python', requiresPython === undefined ? '' : code(shortened(requiresPython))],
+    ['Python', requiresPython === undefined ? '' : code(shorten(requiresPython))],
     ['Where', code(s3Uri(inputs.bucket.name, key))],
     ['Stored by', storedBy(wheel, inputs)],
   ];
   const filled = rows.filter(([, value]) => value !== '');
   return table(
     ['Wheel', linkedName(wheel)],
-    filled.map(([label, value]) => [unbroken(label), value]),
+    filled.map(([label, value]) => [nonBreaking(label), value]),
   );
 }
 
-function change(size: number, { size: old, earlier }: SizeBefore, inputs: CommonInputs): string {
+function sizeChange(size: number, { size: old, earlier }: EarlierSize, inputs: CommonInputs): string {
   const bytes = size - old;
   const sign = bytes < 0 ? '−' : '+';
   const percent = old === 0 ? '' : ` (${sign}${((Math.abs(bytes) / old) * 100).toFixed(1)}%)`;
-  const difference = bytes === 0 ? 'none in size' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
+  const difference = bytes === 0 ? 'none' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
   const commit = code(shortCommit(earlier.commit));
   const linked = onGitHub(inputs, `commit/${earlier.commit}`, commit);
-  return `${difference} against ${linked}, ${escapeCell(earlier.what)}`;
+  return `${difference} compared with ${linked}, ${escapeCell(earlier.description)}`;
 }
 
 function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string {
@@ -123,7 +123,7 @@ function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string 
   const rows = wheels.map((wheel, index) => [
     wheel.target === '' ? '' : code(wheel.target),
     linkedName(wheel),
-    unbroken(shortSize(wheel.size)),
+    nonBreaking(shortSize(wheel.size)),
     sha256Cell(wheel),
     ...(isOneOrigin ? [] : [origins[index]!]),
   ]);
@@ -132,19 +132,19 @@ function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string 
   return `${table(head, rows, [2])}${all}`;
 }
 
-/** What the wheel is made of, folded: of interest when it has grown. */
+/** The largest files of the wheel, collapsed. They explain why a wheel has grown. */
 function contents({ files, largest }: Inventory, size: number): string {
   const rows = largest.map((file) => [
-    code(shortened(file.name)),
-    unbroken(shortSize(file.compressedSize)),
-    unbroken(shortSize(file.size)),
+    code(shorten(file.name)),
+    nonBreaking(shortSize(file.compressedSize)),
+    nonBreaking(shortSize(file.size)),
     share(file.compressedSize / size),
   ]);
   const what =
     files > largest.length
       ? `The ${largest.length} largest of ${files} files`
       : `All ${count(files, 'file')}`;
-  const head = ['File', unbroken('In the wheel'), 'Unpacked', 'Share'];
+  const head = ['File', nonBreaking('In the wheel'), 'Unpacked', 'Share'];
   return fold(what, table(head, rows, [1, 2, 3]));
 }
 
@@ -152,14 +152,14 @@ function share(part: number): string {
   return part > 0 && part < 0.0005 ? '&#60;0.1%' : `${(part * 100).toFixed(1)}%`;
 }
 
-/** A presigned URL leads to the wheel whoever has it, so it is not shown. */
+/** A presigned URL is not shown, because anyone could use it. */
 function linkedName({ url, plainUrl, name }: LinkedWheel): string {
   const text = code(name.filename);
   return url === plainUrl ? `<a href="${escapeCell(plainUrl)}">${text}</a>` : text;
 }
 
 function sha256Cell({ sha256 }: LinkedWheel): string {
-  return sha256 === undefined ? 'not noted' : code(`${sha256.slice(0, 12)}…`);
+  return sha256 === undefined ? 'not recorded' : code(`${sha256.slice(0, 12)}…`);
 }
 
 function tags(all: readonly string[]): string {
@@ -171,7 +171,11 @@ function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
   return onGitHub(inputs, `actions/runs/${run}/attempts/${attempt}`, `run ${run}, attempt ${attempt}`);
 }
 
-/** A link to a page of the repository, where there is one to link to; `text` is Markdown. */
+/**
+ * A link to a page of the repository, or only its text if the repository is unknown.
+ *
+ * @param text - Markdown
+ */
 function onGitHub({ repository, serverUrl }: CommonInputs, page: string, text: string): string {
   const isLinkable =
     /^https?:\/\/[\w.:-]+$/.test(serverUrl ?? '') && /^[\w.-]+\/[\w.-]+$/.test(repository ?? '');
@@ -182,7 +186,7 @@ function install({ url, plainUrl }: LinkedWheel): string {
   return url === plainUrl ? commands([`"${shellSafe(plainUrl)}"`]) : PRESIGNED;
 }
 
-/** The index page lets pip and uv choose among the wheels; without one, each has commands of its own. */
+/** With an index page, pip and uv select the wheel. Without one, each wheel has its own commands. */
 function installSeveral(wheels: readonly LinkedWheel[], index: string | undefined): string {
   if (wheels.some(({ url, plainUrl }) => url !== plainUrl)) return PRESIGNED;
   const projects = new Set(wheels.map(({ name }) => name.project));
@@ -195,11 +199,11 @@ function installSeveral(wheels: readonly LinkedWheel[], index: string | undefine
     ({ target, name, plainUrl }) => [`"${shellSafe(plainUrl)}"`, target || name.filename] as const,
   );
   const left = wheels.length - shown.length;
-  const rest = left === 0 ? '' : `\n\nand ${left} more, by the links of their names.`;
-  return fold('Commands that install them', `${commands(...each)}${rest}`);
+  const rest = left === 0 ? '' : `\n\nFor the other ${left}, use the links in the table below.`;
+  return fold('Commands to install them', `${commands(...each)}${rest}`);
 }
 
-/** GitHub puts a button that copies on each block, so pip's and uv's commands have each their own. */
+/** GitHub shows a copy button for each block, so pip and uv have separate blocks. */
 function commands(...each: readonly (readonly [args: string, comment?: string])[]): string {
   const block = (program: string) => {
     const lines = each.flatMap(([args, comment]) => [
@@ -211,7 +215,7 @@ function commands(...each: readonly (readonly [args: string, comment?: string])[
   return `${block('pip install')}\n${block('uv pip install')}`;
 }
 
-/** @param right - the columns that hold figures */
+/** @param right - the columns to align to the right */
 function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -221,7 +225,7 @@ function table(
   return [head, lines, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** What only some readers want; Markdown is read inside of it because of the empty lines. */
+/** A collapsed section. The empty lines make GitHub render the Markdown in it. */
 function fold(heading: string, markdown: string): string {
   return `<details>\n<summary>${escapeCell(heading)}</summary>\n\n${markdown}\n\n</details>`;
 }
@@ -230,12 +234,12 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** Long names keep their beginning and their end. */
-function shortened(text: string): string {
+/** Shortens a long text in the middle. */
+function shorten(text: string): string {
   return text.length <= MAX_CHARACTERS ? text : `${text.slice(0, 40)}…${text.slice(41 - MAX_CHARACTERS)}`;
 }
 
-/** A label or figure that is not to be torn apart at a line's end. */
-function unbroken(text: string): string {
+/** A label or number without line breaks. */
+function nonBreaking(text: string): string {
   return escapeCell(text).replaceAll(' ', '&nbsp;');
 }

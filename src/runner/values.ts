@@ -1,13 +1,13 @@
-/** Reads single inputs: each has one form, and what has another is refused with a sentence that names the input. */
+/** Reads and validates single inputs. Each error names the input. */
 import * as core from '@actions/core';
 import { WheelStoreError } from '../errors.ts';
 import { isCommit, isDecimal, isTarget } from '../slots/layout.ts';
 
 /**
- * Reads a boolean as YAML 1.2's core schema writes it.
+ * Reads a boolean of YAML 1.2's core schema.
  *
- * @param fallback - what an empty input means
- * @throws WheelStoreError for anything else, `yes` and `1` included
+ * @param fallback - the value of an empty input
+ * @throws WheelStoreError for anything else, including `yes` and `1`
  */
 export function readBoolean(name: string, fallback: boolean): boolean {
   const text = core.getInput(name);
@@ -23,9 +23,9 @@ export function readBoolean(name: string, fallback: boolean): boolean {
 }
 
 /**
- * The `target` of a store: one name, or empty for the only wheel.
+ * The `target` of a store step: one name, or empty for the only wheel.
  *
- * @throws WheelStoreError
+ * @throws WheelStoreError if it is not a valid name
  */
 export function readTarget(): string {
   const target = core.getInput('target', { trimWhitespace: false }).replace(/^ +| +$/g, '');
@@ -34,9 +34,9 @@ export function readTarget(): string {
 }
 
 /**
- * The `target` of a look-up: names with commas or on lines, `*` for all; empty is the wheel without a target.
+ * The `target` of a look-up: names separated by commas or line breaks. `*` means all, empty the wheel without a target.
  *
- * @throws WheelStoreError
+ * @throws WheelStoreError if one is not a valid name
  */
 export function readTargets(): readonly string[] | '*' {
   const names = core
@@ -61,11 +61,10 @@ function checkTarget(target: string): void {
 }
 
 /**
- * Which runs may have stored what is looked up, by `scope` and `run-id`.
+ * Which runs' wheels are looked up, from `scope` and `run-id`.
  *
- * @param here - this run and attempt
- * @returns the only run, and the only attempt of it; what is left out is not limited
- * @throws WheelStoreError
+ * @returns the only run and attempt; a missing property means any
+ * @throws WheelStoreError if the inputs are invalid, or cannot be combined
  */
 export function readRuns({ run, attempt }: { readonly run: string; readonly attempt: string }): {
   readonly run?: string;
@@ -84,11 +83,11 @@ export function readRuns({ run, attempt }: { readonly run: string; readonly atte
 }
 
 /**
- * Whose wheels are used: empty is this repository's, `*` any.
+ * The repository whose wheels are used: empty means this one, `*` any.
  *
  * @param here - `GITHUB_REPOSITORY`; undefined outside GitHub
  * @returns `owner/name`; undefined for any
- * @throws WheelStoreError
+ * @throws WheelStoreError if it is invalid
  */
 export function readRepository(here: string | undefined): string | undefined {
   const text = core.getInput('repository');
@@ -99,10 +98,10 @@ export function readRepository(here: string | undefined): string | undefined {
 }
 
 /**
- * The SHA-256 of wheels that may be used, with commas or on lines; `sha256:` may come before each.
+ * The SHA-256 of the wheels that may be used, separated by commas or whitespace, each with an optional `sha256:`.
  *
- * @returns lower-case hex; empty: any
- * @throws WheelStoreError
+ * @returns lower-case hex digits; empty for any
+ * @throws WheelStoreError if one is invalid
  */
 export function readSha256(): string[] {
   const listed = core.getInput('sha256').split(/[,\s]+/);
@@ -115,9 +114,9 @@ export function readSha256(): string[] {
 }
 
 /**
- * Seconds to keep looking; empty is none.
+ * How many seconds a look-up waits for missing wheels; 0 if empty.
  *
- * @throws WheelStoreError
+ * @throws WheelStoreError if it is invalid
  */
 export function readWait(): number {
   const text = core.getInput('wait');
@@ -131,13 +130,13 @@ export function readWait(): number {
   );
 }
 
-/** Seconds; see {@link readRequestTimeout}. */
+/** In seconds; see {@link readRequestTimeout}. */
 const DEFAULT_REQUEST_TIMEOUT = 60;
 
 /**
- * `WHEEL_STORE_REQUEST_TIMEOUT`: how long a request may take to its answer's last byte, in seconds; 60 if empty.
+ * `WHEEL_STORE_REQUEST_TIMEOUT`: how many seconds a request may take, until the last byte of the response; 60 if empty.
  *
- * @throws WheelStoreError that names the variable
+ * @throws WheelStoreError if it is invalid
  */
 export function readRequestTimeout(env: NodeJS.ProcessEnv): number {
   const text = env.WHEEL_STORE_REQUEST_TIMEOUT ?? '';
@@ -151,9 +150,10 @@ export function readRequestTimeout(env: NodeJS.ProcessEnv): number {
 }
 
 /**
- * The number of a pull request; undefined when the input is empty.
+ * The number of a pull request.
  *
- * @throws WheelStoreError
+ * @returns undefined if the input is empty
+ * @throws WheelStoreError if it is invalid
  */
 export function readPullRequest(): number | undefined {
   const text = core.getInput('pull-request');
@@ -168,9 +168,9 @@ export function readPullRequest(): number | undefined {
 }
 
 /**
- * A decimal number that the runner sets.
+ * A variable that the runner sets to a decimal number.
  *
- * @throws WheelStoreError that names the variable
+ * @throws WheelStoreError if it is unset or invalid
  */
 export function readNumber(env: NodeJS.ProcessEnv, name: string): string {
   const text = env[name] ?? '';
@@ -183,9 +183,9 @@ export function readNumber(env: NodeJS.ProcessEnv, name: string): string {
 }
 
 /**
- * One of several words; empty is the first.
+ * One of several words; the first one if the input is empty.
  *
- * @throws WheelStoreError that lists them
+ * @throws WheelStoreError if it is none of them; the error lists them
  */
 export function readChoice<Choice extends string>(
   name: string,
@@ -193,15 +193,16 @@ export function readChoice<Choice extends string>(
 ): Choice {
   const text = core.getInput(name);
   if (text === '') return choices[0];
-  const choice = choices.find((known) => known === text);
+  const choice = choices.find((candidate) => candidate === text);
   if (choice !== undefined) return choice;
   throw badInput(name, text, `is not one of ${choices.join(', ')}`, `Write ${choices.join(' or ')}.`);
 }
 
 /**
- * `force-path-style`: undefined for `auto`.
+ * `force-path-style`.
  *
- * @throws WheelStoreError
+ * @returns undefined for `auto`
+ * @throws WheelStoreError if it is invalid
  */
 export function readPathStyle(): boolean | undefined {
   if (/^(auto)?$/.test(core.getInput('force-path-style'))) return undefined;
@@ -218,10 +219,11 @@ export function readPathStyle(): boolean | undefined {
 }
 
 /**
- * Seconds for which URLs are presigned; undefined for none. SigV4 query authentication lasts seven days at most
- * (S3 API, "Authenticating Requests: Using Query Parameters").
+ * How many seconds presigned URLs are valid. SigV4 allows at most seven days (S3 API, "Authenticating Requests: Using
+ * Query Parameters").
  *
- * @throws WheelStoreError
+ * @returns undefined if URLs are not presigned
+ * @throws WheelStoreError if it is invalid
  */
 export function readPresign(): number | undefined {
   const text = core.getInput('presign');
@@ -236,14 +238,15 @@ export function readPresign(): number | undefined {
   );
 }
 
-/** URLs of wheels begin with the URL of an input, and are pasted into commands. */
-const FOR_SHELLS = /[\s$`"'\\;&|<>{}*!^]/gu;
+/** Encoded in URLs of inputs, because URLs of wheels begin with them and are pasted into commands. */
+const SHELL_CHARACTERS = /[\s$`"'\\;&|<>{}*!^]/gu;
 
 /**
- * An http or https URL without user name, query and fragment; undefined when the input is empty. Characters
- * that a shell acts on are percent-encoded.
+ * An http or https URL without user name, query and fragment. Characters that have a meaning for a shell are
+ * percent-encoded.
  *
- * @throws WheelStoreError, which does not repeat what may be secret
+ * @returns undefined if the input is empty
+ * @throws WheelStoreError if it is invalid; the error doesn't show the value, which may be secret
  */
 export function readUrl(name: string): string | undefined {
   const text = core.getInput(name);
@@ -251,8 +254,8 @@ export function readUrl(name: string): string | undefined {
   const url = URL.parse(text);
   const isPlain =
     url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodedForShells(text);
-  // The value may hold a password or a signature: it is not repeated.
+  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodeForShells(text);
+  // Not shown, because it may contain a password or a signature.
   throw new WheelStoreError({
     title: 'Invalid input',
     reason: `The input '${name}' is not an http or https URL without user name, query and fragment.`,
@@ -260,8 +263,8 @@ export function readUrl(name: string): string | undefined {
   });
 }
 
-function encodedForShells(url: string): string {
-  return url.replace(FOR_SHELLS, (character) =>
+function encodeForShells(url: string): string {
+  return url.replace(SHELL_CHARACTERS, (character) =>
     [...Buffer.from(character)]
       .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
       .join(''),
@@ -271,7 +274,7 @@ function encodedForShells(url: string): string {
 /**
  * The full hash of a commit.
  *
- * @throws WheelStoreError for anything that could mean another commit tomorrow, and for nothing at all
+ * @throws WheelStoreError if it is empty, or could refer to another commit later
  */
 export function readCommit(): string {
   const commit = core.getInput('commit');
@@ -285,9 +288,9 @@ export function readCommit(): string {
 }
 
 /**
- * The input, AWS_REGION, AWS_DEFAULT_REGION, us-east-1: the first that is set.
+ * The first of these that is set: the input, AWS_REGION, AWS_DEFAULT_REGION; else us-east-1.
  *
- * @throws WheelStoreError that names the input or the variable
+ * @throws WheelStoreError if it is not a region name
  */
 export function readRegion(env: NodeJS.ProcessEnv): string {
   const input = core.getInput('region');
@@ -307,58 +310,63 @@ export function readRegion(env: NodeJS.ProcessEnv): string {
 
 const REGION = /^[A-Za-z0-9-]{1,63}$/;
 
-/** Whitespace and what cannot be seen: control characters, zero-width ones, byte order marks. */
-const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+/** Whitespace and invisible characters: control characters, zero-width characters, byte order marks. */
+const INVISIBLE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters
   /[\u0000-\u0020\u007f-\u00a0\u00ad\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff]/;
 const QUOTED = /^["'`]|["'`]$/;
 
 /**
- * Refuses keys that were pasted with more than themselves, which sign wrongly or cannot be sent at all. Access key
- * and token travel in headers, of printable ASCII; a secret may hold what its owner chose, but nothing unseen.
+ * Rejects credentials that contain extra characters, for example from copying. They would give wrong signatures, or
+ * couldn't be sent. Access key and token are sent in headers, so they are printable ASCII. A secret key may contain
+ * other characters, but no whitespace or invisible ones.
  *
  * @throws WheelStoreError that names the variable and never shows its value
  */
 export function checkKeys(env: NodeJS.ProcessEnv): void {
   for (const name of ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']) {
-    const fault = faultOfKey(env[name] ?? '', name === 'AWS_SECRET_ACCESS_KEY');
-    if (fault === undefined) continue;
+    const problem = problemWithKey(env[name] ?? '', name === 'AWS_SECRET_ACCESS_KEY');
+    if (problem === undefined) continue;
     throw badVariable(
       name,
-      fault,
+      problem,
       'Store the secret again without it (GitHub keeps a line break at the end of what is pasted).',
     );
   }
 }
 
-function faultOfKey(value: string, isSecret: boolean): string | undefined {
-  if (/[\r\n]/.test(value)) return 'holds a line break';
-  if (UNSEEN.test(value)) return 'holds a blank or a control character';
-  if (QUOTED.test(value)) return 'has quotes around it';
-  if (!isSecret && !/^[!-~]*$/.test(value)) return 'holds a character that is not ASCII';
+function problemWithKey(value: string, isSecret: boolean): string | undefined {
+  if (/[\r\n]/.test(value)) return 'contains a line break';
+  if (INVISIBLE.test(value)) return 'contains whitespace or an invisible character';
+  if (QUOTED.test(value)) return 'is in quotes';
+  if (!isSecret && !/^[!-~]*$/.test(value)) return 'contains a character that is not ASCII';
   return undefined;
 }
 
 /**
- * The error for a variable of the environment that cannot be used.
+ * The error for an invalid environment variable.
  *
- * @param name - its name, followed by its value only where that cannot be secret
- * @param is - what is wrong, to go after the name
+ * @param name - its name, followed by its value unless that may be secret
+ * @param problem - the end of the sentence that begins with the name
  */
-export function badVariable(name: string, is: string, remedy: string): WheelStoreError {
-  return new WheelStoreError({ title: 'Invalid variable', reason: `The variable ${name} ${is}.`, remedy });
+export function badVariable(name: string, problem: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Invalid variable',
+    reason: `The variable ${name} ${problem}.`,
+    remedy,
+  });
 }
 
 /**
- * The bucket's name alone.
+ * The name of the bucket.
  *
- * @throws WheelStoreError
+ * @throws WheelStoreError if it is empty or not a bucket name
  */
 export function readBucketName(): string {
   const name = core.getInput('bucket');
   if (name === '')
     throw badInput('bucket', name, 'is required', "Set it to the bucket's name, such as bucket: my-wheels.");
-  // S3 user guide, "General purpose bucket naming rules", with the upper case and `_` of old and foreign ones.
+  // S3 user guide, "General purpose bucket naming rules"; upper case and `_` occur in old buckets and on other engines.
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(name)) {
     throw badInput(
       'bucket',
@@ -371,15 +379,15 @@ export function readBucketName(): string {
 }
 
 /**
- * The error for an input that cannot be used; its value is shown, cut when it is long.
+ * The error for an invalid input. It shows the value, shortened if it is long.
  *
- * @param is - what is wrong, to go after the input's name and value
+ * @param problem - the end of the sentence that begins with the input's name and value
  */
-export function badInput(name: string, value: string, is: string, remedy: string): WheelStoreError {
+export function badInput(name: string, value: string, problem: string, remedy: string): WheelStoreError {
   const shown = value === '' ? '' : ` (${JSON.stringify(value.slice(0, 200))})`;
   return new WheelStoreError({
     title: 'Invalid input',
-    reason: `The input '${name}'${shown} ${is}.`,
+    reason: `The input '${name}'${shown} ${problem}.`,
     remedy,
   });
 }

@@ -1,33 +1,33 @@
 /**
- * Read, list, write, look again: how several jobs that write the same page or comment come to agree on it without a
- * lock. Whoever wrote last has looked after everybody else's write.
+ * Read, list, write, read again: lets several jobs write the same page or comment without a lock. The job that writes
+ * last also reads after all other writes, so nothing is lost.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoff, type Growth } from '../backoff.ts';
 import type { WheelStoreError } from '../errors.ts';
 
 /**
- * What follows from a round: nothing, since everything is as it should be; or another look, after so many milliseconds,
- * or after a backoff, because others write at the same moment.
+ * What to do after a round: stop, because everything is up to date; or run another round, after a pause or, if others
+ * write at the same time, after a backoff.
  */
 export type Next = 'done' | 'back-off' | { readonly pauseMs: number };
 
-/** How long to go on. */
+/** When to give up. */
 export interface Rounds {
   readonly max: number;
   readonly signal: AbortSignal;
-  /** Makes the error to throw if the last round was not enough. */
+  /** Creates the error to throw after `max` rounds. */
   readonly contended: () => WheelStoreError;
 }
 
 const GROWTH: Growth = { firstMs: 100, maxMs: 2_000 };
 
 /**
- * Goes from round to round until one says that it is done.
+ * Runs rounds until one returns `done`.
  *
- * @param round - looks, and writes what is missing; is told its number, 1 for the first
- * @throws what the round throws; the reason of `signal`, or an AbortError, when that is aborted; the error of
- *   `contended` after `max` rounds
+ * @param round - reads, and writes what is missing; called with its number, 1 for the first
+ * @throws any error of a round; the reason of `signal`, or an AbortError, if that is aborted; the error of `contended`
+ *   after `max` rounds
  */
 export async function converge(
   round: (number: number) => Promise<Next>,

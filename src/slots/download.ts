@@ -1,4 +1,4 @@
-/** Brings stored wheels onto this machine's disk, whole and verified or not at all. */
+/** Downloads stored wheels to a folder and verifies them: all or none. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { WheelStoreError } from '../errors.ts';
 import { inspectWheel } from '../wheel/archive.ts';
 import { type HashedWheel, isHashed, type StoredWheel } from './stored.ts';
 
-/** A wheel on disk, and how it came there. */
+/** A wheel on disk, and how it got there. */
 export interface SavedWheel {
   readonly wheel: StoredWheel;
   /** Absolute. */
@@ -18,60 +18,60 @@ export interface SavedWheel {
   readonly how: 'downloaded' | 'from-cache' | 'was-there';
 }
 
-/** A place nearer than the bucket that may keep the bytes of wheels. It may fail; the bucket is asked then. */
+/** A cache of wheels that is closer than the bucket. If it fails, the wheel is downloaded from the bucket. */
 export interface WheelCache {
   /**
-   * Puts what is kept of a wheel into the new file `path`. Nothing of it is verified yet.
+   * Writes the cached bytes of a wheel to the new file `path`, without verifying them.
    *
-   * @returns false when nothing is kept, or the cache has a fault; no file is there then
-   * @throws the signal's reason when it aborts, and nothing else
+   * @returns false if the wheel isn't cached, or the cache fails. Then there is no file.
+   * @throws the signal's reason if it aborts, and nothing else
    */
   restore(wheel: HashedWheel, path: string, signal: AbortSignal): Promise<boolean>;
-  /** Is told that what was kept of a wheel is not what was stored, and has been thrown away. */
-  refuse(wheel: HashedWheel): void;
+  /** Called if the cached bytes aren't those of the wheel. They have been discarded. */
+  onMismatch(wheel: HashedWheel): void;
 }
 
-/** How to bring wheels. */
-export interface Saving {
+/** Options for saving wheels. */
+export interface SaveOptions {
   /** Absolute. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Asked before the bucket for wheels that were stored with a SHA-256. */
+  /** Tried before the bucket, for wheels that were stored with a SHA-256. */
   readonly cache?: WheelCache | undefined;
-  /** Told the bytes of all downloads together: how many have arrived, first none, and how many there are. */
+  /** Called with the bytes of all downloads together: received so far, first 0, and the total. */
   readonly onProgress?: (bytes: number, total: number) => void;
-  /** Told what only somebody who looks for a fault wants to see. */
+  /** Called with debug messages. */
   readonly trace?: (text: string) => void;
 }
 
-/** A wheel on its way: verified under a temporary name, or there already. */
+/** A wheel that is being saved, under a temporary name until all are verified, or one that is already there. */
 interface Arrival extends SavedWheel {
-  /** Empty where nothing had to be brought. */
+  /** Path of the temporary file; empty if the wheel was already there. */
   readonly temporary: string;
 }
 
 /**
- * Brings wheels into `folder`, which is made where it is missing: all of them, or none. A file with the
- * name and the SHA-256 of a wheel is kept; one with other bytes is replaced once all new ones are verified.
+ * Saves wheels in `folder`, all of them or none. Creates the folder if necessary. A file with the name and SHA-256 of a
+ * wheel is kept. One with the name but other content is replaced after all downloads have been verified.
  *
- * @throws WheelStoreError; the folder then holds what it held before
+ * @throws WheelStoreError; then the wheels in the folder are unchanged
  */
 export async function saveWheels(
   bucket: Bucket,
   wheels: readonly StoredWheel[],
-  { folder, signal, cache, onProgress, trace }: Saving,
+  { folder, signal, cache, onProgress, trace }: SaveOptions,
 ): Promise<SavedWheel[]> {
-  refuseEqualNames(wheels);
+  rejectEqualNames(wheels);
   const isMissing = await Promise.all(
-    wheels.map(async (wheel) => !(await hasBytes(join(folder, wheel.name.filename), wheel))),
+    wheels.map(async (wheel) => !(await hasContent(join(folder, wheel.name.filename), wheel))),
   );
   const bytes = wheels.reduce((sum, { size }, index) => sum + (isMissing[index] ? size : 0), 0);
   if (bytes > 0) {
     await makeFolder(folder);
-    await refuseNames(wheels, folder);
+    await rejectFolders(wheels, folder);
     await checkFreeSpace(folder, bytes, wheels);
   }
-  await sweep(folder, trace);
+  await removeLeftovers(folder, trace);
   const expected = wheels.map((wheel, index): Arrival => {
     const path = join(folder, wheel.name.filename);
     if (!isMissing[index]) return { wheel, path, how: 'was-there', temporary: '' };
@@ -79,22 +79,25 @@ export async function saveWheels(
   });
   const wanted = expected.filter(({ how }) => how === 'downloaded');
   try {
-    const arrivals = cache === undefined ? expected : await takeFromCache(cache, expected, signal);
+    const arrivals = cache === undefined ? expected : await restoreAllFromCache(cache, expected, signal);
     const missing = arrivals.filter(({ how }) => how === 'downloaded');
-    const onBytes = counterOf(missing, onProgress);
-    await allAtOnce(missing, signal, (arrival, either) => receive(bucket, arrival, folder, either, onBytes));
+    const onBytes = progressCounter(missing, onProgress);
+    await runAll(missing, signal, (arrival, combined) => receive(bucket, arrival, folder, combined, onBytes));
     signal.throwIfAborted();
-    await takePlaces(wanted, folder);
+    await moveIntoPlace(wanted, folder);
     return arrivals;
   } catch (error) {
-    // What cannot be removed must not hide why.
+    // Ignore errors of the clean-up, which must not hide the original one.
     await Promise.allSettled(wanted.map(({ temporary }) => rm(temporary, { force: true })));
     throw explainDisk(error, folder);
   }
 }
 
-/** Adds the bytes of all downloads up. */
-function counterOf(arrivals: readonly Arrival[], onProgress: Saving['onProgress']): (more: number) => void {
+/** Sums up the bytes of all downloads. */
+function progressCounter(
+  arrivals: readonly Arrival[],
+  onProgress: SaveOptions['onProgress'],
+): (more: number) => void {
   const total = arrivals.reduce((sum, { wheel }) => sum + wheel.size, 0);
   let received = 0;
   onProgress?.(received, total);
@@ -104,43 +107,43 @@ function counterOf(arrivals: readonly Arrival[], onProgress: Saving['onProgress'
   };
 }
 
-/** One after the other: each takes the whole line, and room for its archive besides. */
-async function takeFromCache(
+/** Restores one wheel after the other: each uses the full bandwidth, and disk space for its archive. */
+async function restoreAllFromCache(
   cache: WheelCache,
   arrivals: readonly Arrival[],
   signal: AbortSignal,
 ): Promise<Arrival[]> {
-  const taken: Arrival[] = [];
+  const results: Arrival[] = [];
   for (const arrival of arrivals) {
-    const isKept = arrival.how === 'downloaded' && (await isInCache(cache, arrival, signal));
-    taken.push(isKept ? { ...arrival, how: 'from-cache' } : arrival);
+    const isCached = arrival.how === 'downloaded' && (await restoreFromCache(cache, arrival, signal));
+    results.push(isCached ? { ...arrival, how: 'from-cache' } : arrival);
   }
-  return taken;
+  return results;
 }
 
-async function isInCache(
+async function restoreFromCache(
   cache: WheelCache,
   { wheel, temporary }: Arrival,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (!isHashed(wheel) || !(await cache.restore(wheel, temporary, signal))) return false;
-  if (await hasBytes(temporary, wheel)) return true;
+  if (await hasContent(temporary, wheel)) return true;
   await rm(temporary, { force: true });
-  cache.refuse(wheel);
+  cache.onMismatch(wheel);
   return false;
 }
 
-/** The first failure stops the others, and all have come to rest when this is over. */
-async function allAtOnce<Item>(
+/** Runs `work` on all items at once. The first failure stops the others, and all have stopped when this ends. */
+async function runAll<Item>(
   items: readonly Item[],
   signal: AbortSignal,
   work: (item: Item, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const failure = new AbortController();
-  const either = AbortSignal.any([signal, failure.signal]);
+  const combined = AbortSignal.any([signal, failure.signal]);
   await Promise.allSettled(
     items.map((item) =>
-      work(item, either).catch((error: unknown) => {
+      work(item, combined).catch((error: unknown) => {
         if (!failure.signal.aborted) failure.abort(error);
       }),
     ),
@@ -165,31 +168,31 @@ async function receive(
   }
 }
 
-/** In one folder, one would take the other's place. */
-function refuseEqualNames(wheels: readonly StoredWheel[]): void {
+/** In one folder, one would overwrite the other. */
+function rejectEqualNames(wheels: readonly StoredWheel[]): void {
   const targets = Map.groupBy(wheels, ({ name }) => name.filename);
-  for (const [filename, alike] of targets) {
-    if (alike.length === 1) continue;
+  for (const [filename, sameName] of targets) {
+    if (sameName.length === 1) continue;
     throw new WheelStoreError({
       title: 'Two wheels with the same filename',
-      reason: `The targets ${alike.map(({ target }) => target || '(none)').join(' and ')} both hold ${filename}, and a folder can hold it only once.`,
+      reason: `The targets ${sameName.map(({ target }) => target || '(none)').join(' and ')} both hold ${filename}, and a folder can hold it only once.`,
       remedy: 'Fetch them in two steps, each with its own target and path.',
     });
   }
 }
 
-/** Before a byte is asked for: a folder has the name of a wheel, or the file system takes no name like it. */
-async function refuseNames(wheels: readonly StoredWheel[], folder: string): Promise<void> {
+/** Checks before the download that no folder has the name of a wheel, and that the file system accepts the name. */
+async function rejectFolders(wheels: readonly StoredWheel[], folder: string): Promise<void> {
   for (const { name } of wheels) {
     const path = join(folder, name.filename);
-    const there = await lstat(path).catch((error: unknown) => {
+    const existing = await lstat(path).catch((error: unknown) => {
       if (!isAbsence(error)) throw explainDisk(error, path);
     });
-    if (there?.isDirectory()) throw folderThere(path);
+    if (existing?.isDirectory()) throw folderInTheWay(path);
   }
 }
 
-function folderThere(path: string): WheelStoreError {
+function folderInTheWay(path: string): WheelStoreError {
   return new WheelStoreError({
     title: 'Folder not writable',
     reason: `The wheel cannot be written to ${path}: a folder with that name is there.`,
@@ -198,22 +201,22 @@ function folderThere(path: string): WheelStoreError {
 }
 
 /**
- * Renames verified wheels to their names. What was there is kept under another name until the last one has its
- * place, and goes back if one cannot have it.
+ * Renames verified wheels to their final names. Existing files are kept under other names until all are renamed, and
+ * are restored if one can't be.
  */
-async function takePlaces(arrivals: readonly Arrival[], folder: string): Promise<void> {
+async function moveIntoPlace(arrivals: readonly Arrival[], folder: string): Promise<void> {
   const undo: (() => Promise<unknown>)[] = [];
   const kept: string[] = [];
   for (const { temporary, path } of arrivals) {
     const aside = join(folder, `.wheel-store-${randomUUID()}.old`);
     try {
-      const putBack = arrivals.length > 1 ? await keepAside(path, aside) : undefined;
-      if (putBack !== undefined) {
+      const restore = arrivals.length > 1 ? await backUp(path, aside) : undefined;
+      if (restore !== undefined) {
         kept.push(aside);
-        undo.push(putBack);
+        undo.push(restore);
       }
       await rename(temporary, path);
-      if (putBack === undefined) undo.push(() => rm(path, { force: true }));
+      if (restore === undefined) undo.push(() => rm(path, { force: true }));
     } catch (error) {
       for (const step of undo.reverse()) await step().catch(() => undefined);
       throw explainDisk(error, path);
@@ -223,38 +226,38 @@ async function takePlaces(arrivals: readonly Arrival[], folder: string): Promise
 }
 
 /**
- * Keeps what is at `path` under the name `aside` too: by a second link where the file system has those, so that
- * nothing is missing in between, else by renaming it.
+ * Keeps the file at `path` under the name `aside` as well. Uses a hard link if the file system supports it, so that the
+ * file is never missing, and otherwise renames it.
  *
- * @returns what puts it back; undefined when nothing is there
+ * @returns a function that restores the file; undefined if there is none
  */
-async function keepAside(path: string, aside: string): Promise<(() => Promise<void>) | undefined> {
-  const there = await lstat(path).catch((error: unknown) => {
+async function backUp(path: string, aside: string): Promise<(() => Promise<void>) | undefined> {
+  const existing = await lstat(path).catch((error: unknown) => {
     if (!isAbsence(error)) throw error;
   });
-  if (there === undefined) return undefined;
-  if (there.isDirectory()) throw folderThere(path);
-  // Some systems link to what a symbolic link leads to.
-  if (there.isSymbolicLink()) await rename(path, aside);
+  if (existing === undefined) return undefined;
+  if (existing.isDirectory()) throw folderInTheWay(path);
+  // On some systems, a hard link to a symbolic link links to its target.
+  if (existing.isSymbolicLink()) await rename(path, aside);
   else await link(path, aside).catch(() => rename(path, aside));
   return async () => {
     await rename(aside, path);
-    // Of two names of one file, renaming leaves both (POSIX, rename).
+    // If both are names of the same file, rename does nothing (POSIX, rename).
     await rm(aside, { force: true });
   };
 }
 
 const TEMPORARY = /^\.wheel-store-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/;
 const DAY_MS = 24 * 60 * 60 * 1000;
-const MAX_SWEPT_ENTRIES = 10_000;
+const MAX_SCANNED_ENTRIES = 10_000;
 
-/** Removes what a killed fetch left; what was written to within a day may be another one's that still runs. */
-async function sweep(folder: string, trace: Saving['trace']): Promise<void> {
+/** Removes temporary files of killed fetches. Those changed within a day may belong to a fetch that is still running. */
+async function removeLeftovers(folder: string, trace: SaveOptions['trace']): Promise<void> {
   let entries = 0;
   try {
     for await (const entry of await opendir(folder)) {
       entries += 1;
-      if (entries > MAX_SWEPT_ENTRIES) return;
+      if (entries > MAX_SCANNED_ENTRIES) return;
       if (!TEMPORARY.test(entry.name)) continue;
       const path = join(folder, entry.name);
       const { mtimeMs, isFile } = await lstat(path).then((it) => ({
@@ -270,7 +273,7 @@ async function sweep(folder: string, trace: Saving['trace']): Promise<void> {
   }
 }
 
-async function hasBytes(path: string, { size, sha256 }: StoredWheel): Promise<boolean> {
+async function hasContent(path: string, { size, sha256 }: StoredWheel): Promise<boolean> {
   if (sha256 === undefined || (await stat(path).catch(() => undefined))?.size !== size) return false;
   const file = await open(path, 'r').catch(() => undefined);
   if (file === undefined) return false;
@@ -321,7 +324,7 @@ async function openNew(path: string, folder: string): Promise<FileHandle> {
   }
 }
 
-/** Passes on what is no fault of the disk. */
+/** Explains errors of the disk and returns all others unchanged. */
 function explainDisk(error: unknown, path: string): unknown {
   const fault = faultOf(error);
   if (error instanceof WheelStoreError || fault === undefined) return error;

@@ -1,39 +1,39 @@
-/** The commit's index page: for people to read, for pip and uv to install from. Values in, text out. */
+/** Renders a commit's index page, for people to read, and for pip and uv to install from. Pure functions. */
 import { shortSize } from '../sizes.ts';
 import { escapeUnprintable } from '../untrusted/quote.ts';
 import type { WheelName } from '../wheel/filename.ts';
 import { type CommitPlace, commitFolder } from './layout.ts';
 
 /** A wheel as the page lists it. */
-export interface ListedOnPage {
+export interface PageEntry {
   readonly key: string;
   readonly name: WheelName;
   readonly target: string;
-  /** undefined if none was noted. */
+  /** undefined in the old flat layout. */
   readonly run: string | undefined;
   readonly attempt: string | undefined;
   /** Bytes. */
   readonly size: number;
-  /** Lower-case hex; undefined if none was noted. */
+  /** Lower-case hex; undefined if none was stored. */
   readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
 }
 
-/** What a page is made from. */
+/** The content of a page. */
 export interface IndexPage {
   readonly place: CommitPlace;
-  readonly wheels: readonly ListedOnPage[];
-  /** Where the page itself is served. */
+  readonly wheels: readonly PageEntry[];
+  /** The URL of the page itself. */
   readonly url: string;
-  /** A project's own page lies one folder deeper than the commit's. */
+  /** The project whose page this is, one folder below the commit's page; undefined: the commit's page. */
   readonly project: string | undefined;
-  /** `https://github.com/owner/name`; undefined where the runs cannot be linked. */
+  /** `https://github.com/owner/name`; undefined if the runs cannot be linked. */
   readonly repositoryUrl: string | undefined;
 }
 
 /**
  * Renders the page (simple repository API, HTML: PEP 503, with hash fragments and `data-requires-python` of PEP
- * 503 and `pypi:repository-version` of PEP 629). The same wheels make the same page.
+ * 503 and `pypi:repository-version` of PEP 629). Deterministic: the same wheels give the same page.
  */
 export function renderIndexPage(page: IndexPage): string {
   const wheels = page.wheels.toSorted(byProjectThenTarget);
@@ -67,9 +67,9 @@ ${wheels.map((wheel) => row(wheel, page)).join('\n')}
 }
 
 /**
- * The links that a page has to the wheels, so that two pages can be compared by what pip sees.
+ * The links to wheels on a page. Used to compare what pip sees on two pages.
  *
- * @returns the `href` values of wheels, sorted, each as it stands in the text
+ * @returns the `href` values, sorted, as they are in the HTML
  */
 export function linksOf(html: string): string[] {
   return [...html.matchAll(/<a href="([^"]*)"/g)]
@@ -78,11 +78,11 @@ export function linksOf(html: string): string[] {
     .sort();
 }
 
-function byProjectThenTarget(a: ListedOnPage, b: ListedOnPage): number {
+function byProjectThenTarget(a: PageEntry, b: PageEntry): number {
   return compare(a.name.project, b.name.project) || compare(a.target, b.target) || compare(a.key, b.key);
 }
 
-/** By code unit: the order must not depend on the machine's language. */
+/** By code unit, so that the order doesn't depend on the locale. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -92,7 +92,7 @@ function commands(project: string, url: string): string {
   return escapeHtml(`pip ${rest}\nuv pip ${rest}`);
 }
 
-function row(wheel: ListedOnPage, page: IndexPage): string {
+function row(wheel: PageEntry, page: IndexPage): string {
   const { name, target, requiresPython, sha256 } = wheel;
   const requires =
     requiresPython === undefined ? '' : ` data-requires-python="${escapeHtml(requiresPython)}"`;
@@ -107,8 +107,8 @@ function row(wheel: ListedOnPage, page: IndexPage): string {
   ].join('');
 }
 
-/** Relative, so that the page works at S3's own URL and behind any CDN alike. */
-function hrefOf({ key, sha256 }: ListedOnPage, { place, project }: IndexPage): string {
+/** Relative, so that the page works both at S3's own URL and behind a CDN. */
+function hrefOf({ key, sha256 }: PageEntry, { place, project }: IndexPage): string {
   const path = key.slice(commitFolder(place).length).split('/').map(encodeURIComponent).join('/');
   return `${project === undefined ? '' : '../'}${path}${sha256 === undefined ? '' : `#sha256=${sha256}`}`;
 }
@@ -118,8 +118,8 @@ function tags({ tags }: WheelName): string {
   return `${shown.join('<br>')}${tags.length > shown.length ? `<br>and ${tags.length - shown.length} more` : ''}`;
 }
 
-function builtBy({ run, attempt }: ListedOnPage, { repositoryUrl }: IndexPage): string {
-  if (run === undefined) return 'not noted';
+function builtBy({ run, attempt }: PageEntry, { repositoryUrl }: IndexPage): string {
+  if (run === undefined) return 'unknown';
   const text = `run ${run}, attempt ${attempt}`;
   return repositoryUrl === undefined
     ? text

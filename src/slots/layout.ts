@@ -1,9 +1,9 @@
 /**
- * The one place that builds and reads keys. Values in, values out: nothing here knows S3 or GitHub.
+ * Builds and parses keys; no other module does. Pure functions, independent of S3 and GitHub.
  *
  *     {prefix}/{commit}/{run}_{attempt}/{wheel}            a slot without a target
  *     {prefix}/{commit}/{run}_{attempt}/{target}/{wheel}   a slot with a target
- *     {prefix}/{commit}/{wheel}                            the old flat layout: read, never written
+ *     {prefix}/{commit}/{wheel}                            the old flat layout: read but never written
  *     {prefix}/{commit}/index.html                         the commit's index page
  *     {prefix}/{commit}/{project}/index.html               the same, for one project
  */
@@ -11,30 +11,30 @@ import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 import { readWheelFilename, type WheelName, wheelNameFault } from '../wheel/filename.ts';
 
-/** Where all wheels of one commit are kept. */
+/** The folder for all wheels of one commit. */
 export interface CommitPlace {
-  /** Normalised by {@link normalisePrefix}: no slash at either end; may be empty. */
+  /** Normalised by {@link normalisePrefix}: no slash at either end. May be empty. */
   readonly prefix: string;
   /** 40 or 64 lower-case hex digits. */
   readonly commit: string;
 }
 
-/** One place for one wheel. */
+/** The folder for one wheel. */
 export interface Slot extends CommitPlace {
   /** `GITHUB_RUN_ID`, decimal. */
   readonly run: string;
   /** `GITHUB_RUN_ATTEMPT`, decimal. */
   readonly attempt: string;
-  /** Which of a matrix's wheels; empty: the only one. */
+  /** The name of one wheel of a matrix; empty for the only wheel. */
   readonly target: string;
 }
 
-/** What a key says about the wheel it holds. */
+/** A wheel as described by its key. */
 export interface PlacedWheel {
   readonly key: string;
   readonly name: WheelName;
   readonly target: string;
-  /** undefined in the old flat layout, which notes no run. */
+  /** undefined in the old flat layout, which doesn't record the run. */
   readonly run: string | undefined;
   /** undefined in the old flat layout. */
   readonly attempt: string | undefined;
@@ -44,9 +44,9 @@ const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const TARGET = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,18})$/;
 const RUN_AND_ATTEMPT = /^([0-9]+)_([0-9]+)$/;
-/** GitHub's ids are signed 64-bit integers. A larger one in a key would stay a commit's newest for ever. */
+/** GitHub's ids are signed 64-bit integers. A key with a larger one would remain the commit's newest forever. */
 const MAX_ID = 2n ** 63n - 1n;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: this has to match control characters
 const NOT_IN_A_KEY = /[\u0000-\u001f\u007f\\]/;
 
 /** Whether `text` is a full commit hash, SHA-1 or SHA-256, as git prints it. */
@@ -54,7 +54,7 @@ export function isCommit(text: string): boolean {
   return COMMIT.test(text);
 }
 
-/** Whether `text` may name a target: one key segment that needs no encoding beyond `+`. */
+/** Whether `text` is a valid target: one key segment in which only `+` has to be encoded. */
 export function isTarget(text: string): boolean {
   return TARGET.test(text);
 }
@@ -64,16 +64,16 @@ export function isDecimal(text: string): boolean {
   return DECIMAL.test(text) && BigInt(text) <= MAX_ID;
 }
 
-/** Orders runs and attempts as numbers, undefined before all of them; negative when `a` comes first. */
+/** Compares runs or attempts as numbers, undefined first. Negative if `a` comes first. */
 export function compareDecimals(a = '', b = ''): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
 /**
- * Takes surplus slashes out of a prefix: `/builds//x/` is `builds/x`, `/` is no prefix at all.
+ * Removes surplus slashes from a prefix: `/builds//x/` becomes `builds/x`, and `/` becomes empty.
  *
- * @throws WheelStoreError for `.` and `..` segments, control characters and backslashes, which would make
- *   keys that a URL cannot carry.
+ * @throws WheelStoreError if there are `.` or `..` segments, control characters or backslashes, because URLs can't
+ *   contain such keys
  */
 export function normalisePrefix(text: string): string {
   const segments = text.split('/').filter((segment) => segment !== '');
@@ -87,23 +87,23 @@ export function normalisePrefix(text: string): string {
   return segments.join('/');
 }
 
-/** A commit as a sentence names it, once the log has named it in full: its first 7 digits. */
+/** The first 7 digits, for messages. The log has the full hash. */
 export function shortCommit(commit: string): string {
   return commit.slice(0, 7);
 }
 
-/** The key prefix below which everything of one commit lies; it ends in a slash. */
+/** The key prefix of everything that is stored for a commit. It ends in a slash. */
 export function commitFolder({ prefix, commit }: CommitPlace): string {
   return prefix === '' ? `${commit}/` : `${prefix}/${commit}/`;
 }
 
-/** The key prefix of a slot; it ends in a slash. */
+/** The key prefix of a slot. It ends in a slash. */
 export function slotFolder(slot: Slot): string {
   const run = `${commitFolder(slot)}${slot.run}_${slot.attempt}/`;
   return slot.target === '' ? run : `${run}${slot.target}/`;
 }
 
-/** The key of the wheel in its slot; the filename stays as it is, a raw `+` included. */
+/** The key of a wheel in its slot. The filename is not encoded, not even a `+`. */
 export function wheelKey(slot: Slot, filename: string): string {
   return `${slotFolder(slot)}${filename}`;
 }
@@ -118,10 +118,10 @@ export function indexKey(place: CommitPlace, project?: string): string {
 }
 
 /**
- * Reads a key below {@link commitFolder}.
+ * Parses a key below {@link commitFolder}.
  *
- * @returns undefined for everything that is no wheel of this layout: index pages, foreign files, filenames
- *   that are no wheel's, runs with leading zeros or an id beyond 2^63.
+ * @returns undefined if it is not the key of a wheel in this layout: index pages, other files, invalid wheel filenames,
+ *   and runs with leading zeros or an id from 2^63 on
  */
 export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | undefined {
   const folder = commitFolder(place);
@@ -138,8 +138,9 @@ export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | und
 }
 
 /**
- * Why a key that looks like a wheel's is not read as one, as the end of a sentence; undefined for a wheel's key, and for
- * what nobody takes for one.
+ * Why a key that looks like that of a wheel is not valid.
+ *
+ * @returns the end of a sentence; undefined if the key is valid, or doesn't look like that of a wheel
  */
 export function wheelKeyFault(place: CommitPlace, key: string): string | undefined {
   const segments = key.slice(commitFolder(place).length).split('/');

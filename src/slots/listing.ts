@@ -1,4 +1,4 @@
-/** What a commit's folder in the bucket holds: listed once, and sorted by target, run and attempt. */
+/** Lists what is stored for a commit, by target, run and attempt. */
 import type { Bucket } from '../bucket/bucket.ts';
 import { type ListedObject, listObjects } from '../bucket/objects.ts';
 import type { Title } from '../errors.ts';
@@ -13,45 +13,45 @@ import {
   wheelKeyFault,
 } from './layout.ts';
 
-/** Which of a commit's wheels are meant. */
+/** Which of a commit's wheels to select. */
 export interface Selection {
-  /** Names of targets ('' is the wheel without one), or `*` for every target that is stored. */
+  /** Names of targets ('' for the wheel without one), or `*` for all stored targets. */
   readonly targets: readonly string[] | '*';
-  /** The only run, and the only attempt of it, that may answer; undefined: any. */
+  /** Select only wheels of this run, and of this attempt; undefined: any. */
   readonly only: { readonly run?: string; readonly attempt?: string };
 }
 
-/** A wheel's key and size as listed; its metadata is not read yet. */
+/** A wheel as listed, without its metadata, which takes another request. */
 export type ListedWheel = PlacedWheel & Pick<ListedObject, 'size' | 'etag'>;
 
-/** What a reader should learn besides the answer. */
+/** A warning to show with the result. */
 export interface LookUpWarning {
   readonly title: Title;
   readonly text: string;
 }
 
-/** What is stored for a commit, as its keys say. */
+/** What is stored for a commit, according to its keys. */
 export interface CommitListing {
   /**
-   * By target, in the order of their names: the slots' wheels that could answer, newest first. The last entry of a
-   * target may hold several wheels: those of the old flat layout.
+   * For each target, in the order of their names, the wheels of each slot, newest slot first. The last entry of a target
+   * may have several wheels: those of the old flat layout.
    */
   readonly byTarget: ReadonlyMap<string, readonly (readonly ListedWheel[])[]>;
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
-  /** What was ignored: keys that look like a wheel's, and slots with several wheels. */
+  /** About ignored keys: invalid ones that look like those of wheels, and slots with several wheels. */
   readonly warnings: readonly LookUpWarning[];
 }
 
-/** Keys that one warning names. */
+/** How many keys to list in a warning, and for how many invalid keys to warn. */
 const MAX_NAMED = 5;
 const EVERYTHING: Selection = { targets: '*', only: {} };
 
 /**
  * Lists a commit.
  *
- * @param selection - what is not meant is neither in the listing nor warned of
- * @throws WheelStoreError when the store does not answer
+ * @param selection - other wheels are left out, without a warning
+ * @throws WheelStoreError if the store doesn't respond as S3 does
  */
 export async function listCommit(
   bucket: Bucket,
@@ -62,7 +62,7 @@ export async function listCommit(
   const index = indexKey(place);
   const misnamed: LookUpWarning[] = [];
   let count = 0;
-  // Keys of others may be thousands, so none of them is kept, and few are named.
+  // There may be thousands of other keys, so don't keep them, and warn only about a few.
   const keep = (key: string) => {
     if (key === index || readWheelKey(place, key) !== undefined) return true;
     const fault = wheelKeyFault(place, key);
@@ -78,15 +78,15 @@ export async function listCommit(
   return { byTarget, hasIndex, warnings: [...misnamed, ...warnings] };
 }
 
-/** The newest wheel of a target; undefined if there is none, or nothing says which of several it is. */
+/** The newest wheel of a target; undefined if there is none, or if it is unclear which of several it is. */
 export function newestWheel({ byTarget }: CommitListing, target: string): ListedWheel | undefined {
   const [newest = []] = byTarget.get(target) ?? [];
   return newest.length === 1 ? newest[0] : undefined;
 }
 
 /**
- * Sorts objects: highest run first, then highest attempt, as numbers; the old flat layout last. Objects of no bytes
- * are ignored, and so, with a warning, is a slot that somebody else filled with several wheels.
+ * Sorts objects by run, then by attempt, as numbers, highest first; the old flat layout comes last. Ignores empty
+ * objects and, with a warning, slots with several wheels.
  */
 export function rank(
   objects: readonly ListedObject[],
@@ -95,7 +95,7 @@ export function rank(
 ): Pick<CommitListing, 'byTarget' | 'warnings'> {
   const wheels = objects.flatMap((object) => readListed(object, place) ?? []);
   const targets = Map.groupBy(
-    wheels.filter((wheel) => isMeant(wheel, selection)),
+    wheels.filter((wheel) => isSelected(wheel, selection)),
     ({ target }) => target,
   );
   const warnings: LookUpWarning[] = [];
@@ -103,10 +103,10 @@ export function rank(
   for (const target of [...targets.keys()].sort()) {
     const slots = slotsOf(targets.get(target)!);
     for (const [index, slot] of slots.entries()) {
-      if (!isClear(slot)) warnings.push(crowded(slot, slots.slice(index).find(isClear)));
+      if (!isUnambiguous(slot)) warnings.push(ambiguousSlot(slot, slots.slice(index).find(isUnambiguous)));
     }
-    const clear = slots.filter(isClear);
-    if (clear.length > 0) byTarget.set(target, clear);
+    const unambiguous = slots.filter(isUnambiguous);
+    if (unambiguous.length > 0) byTarget.set(target, unambiguous);
   }
   return { byTarget, warnings };
 }
@@ -116,7 +116,7 @@ function readListed({ key, size, etag }: ListedObject, place: CommitPlace): List
   return placed === undefined ? undefined : { ...placed, size, etag };
 }
 
-function isMeant({ target, run, attempt }: PlacedWheel, { targets, only }: Selection): boolean {
+function isSelected({ target, run, attempt }: PlacedWheel, { targets, only }: Selection): boolean {
   if (targets !== '*' && !targets.includes(target)) return false;
   const { run: onlyRun = run, attempt: onlyAttempt = attempt } = only;
   return run === onlyRun && attempt === onlyAttempt;
@@ -132,12 +132,15 @@ function newestFirst(a: ListedWheel, b: ListedWheel): number {
   return compareDecimals(b.run, a.run) || compareDecimals(b.attempt, a.attempt);
 }
 
-/** Whether it is clear which wheel is meant; the look-up decides for the flat folder. */
-function isClear(slot: readonly ListedWheel[]): boolean {
+/** Whether it is clear which wheel is meant. Several in the old flat layout are left to the look-up. */
+function isUnambiguous(slot: readonly ListedWheel[]): boolean {
   return slot.length === 1 || slot[0]!.run === undefined;
 }
 
-function crowded(slot: readonly ListedWheel[], older: readonly ListedWheel[] | undefined): LookUpWarning {
+function ambiguousSlot(
+  slot: readonly ListedWheel[],
+  older: readonly ListedWheel[] | undefined,
+): LookUpWarning {
   const names = slot.map(({ key }) => key);
   const instead = older === undefined ? 'There is no older one' : `The next older one is ${older[0]!.key}`;
   return {

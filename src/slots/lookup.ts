@@ -1,4 +1,4 @@
-/** Which of the stored wheels answers a question: per target the newest, by run and attempt. */
+/** Selects stored wheels: the newest of each target, by run and attempt. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
 import { isTransient } from '../bucket/failures.ts';
@@ -16,7 +16,7 @@ import {
 import { readerOf, type StoredWheel, type WheelReader } from './stored.ts';
 import type { Trust } from './trust.ts';
 
-/** What is looked up. */
+/** What to look up. */
 export interface Query extends Selection {
   readonly place: CommitPlace;
   readonly trust: Trust;
@@ -25,33 +25,33 @@ export interface Query extends Selection {
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 10_000;
 
-/** How an answer came about. */
-export interface Answer {
-  /** At most one wheel per target, in the order of the targets' names; with an interpreter at most one. */
+/** The result of a look-up. */
+export interface LookUpResult {
+  /** At most one wheel per target, in the order of the targets' names. With an interpreter, at most one in all. */
   readonly wheels: readonly StoredWheel[];
-  /** Names of targets that were asked for and are not stored, in the order in which they were asked for. */
+  /** Requested targets that are not stored, in the order of the request. */
   readonly missing: readonly string[];
-  /** Wheels that are stored, but that the interpreter cannot install. */
-  readonly unfit: readonly string[];
+  /** Filenames of stored wheels that the interpreter can't install. Empty if it can install one. */
+  readonly incompatible: readonly string[];
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
   readonly warnings: readonly LookUpWarning[];
 }
 
 /**
- * Looks a commit up: one listing, then one head per wheel that answers. What was deleted between the two
- * (a life-cycle rule) counts as not stored.
+ * Looks a commit up: one listing, then one HEAD per wheel. A wheel that is deleted between the two (by a life-cycle
+ * rule) counts as not stored.
  *
- * @param interpreter - of all wheels that are found, the one that it would install answers
- * @throws WheelStoreError when the store does not answer, which is never the same as 'not stored'; and when
- *   the flat folder holds several wheels and nothing says which is wanted
+ * @param interpreter - selects the one wheel that it would install, from all targets
+ * @throws WheelStoreError if the store doesn't respond as S3 does, which never means 'not stored'; or if the flat layout
+ *   has several wheels and no interpreter selects one
  */
 export async function lookUp(
   bucket: Bucket,
   query: Query,
   signal: AbortSignal,
   interpreter?: Interpreter,
-): Promise<Answer> {
+): Promise<LookUpResult> {
   const listing = await listCommit(bucket, query.place, signal, query);
   const reader = readerOf(bucket, query.place, query.trust, signal);
   const chosen =
@@ -61,7 +61,7 @@ export async function lookUp(
   return { ...chosen, hasIndex: listing.hasIndex, warnings: [...listing.warnings, ...reader.warnings] };
 }
 
-type Choice = Pick<Answer, 'wheels' | 'missing' | 'unfit'>;
+type Choice = Pick<LookUpResult, 'wheels' | 'missing' | 'incompatible'>;
 
 async function newestOfEach(
   bucket: Bucket,
@@ -72,7 +72,7 @@ async function newestOfEach(
   const found = await Promise.all([...byTarget.values()].map((slots) => newestUsable(bucket, slots, reader)));
   const wheels = found.filter((wheel) => wheel !== undefined);
   const stored = new Set(wheels.map(({ target }) => target));
-  return { wheels, missing: missingOf(query, stored), unfit: [] };
+  return { wheels, missing: missingOf(query, stored), incompatible: [] };
 }
 
 async function newestUsable(
@@ -96,11 +96,11 @@ async function bestOfAll(
 ): Promise<Choice> {
   const best = await bestUsable(byTarget, interpreter, reader);
   const missing = missingOf(query, byTarget);
-  if (best !== undefined) return { wheels: [best], missing, unfit: [] };
-  return { wheels: [], missing, unfit: newestOf(byTarget).map(({ name }) => name.filename) };
+  if (best !== undefined) return { wheels: [best], missing, incompatible: [] };
+  return { wheels: [], missing, incompatible: newestOf(byTarget).map(({ name }) => name.filename) };
 }
 
-/** A wheel that must not be used makes room for an older one of its target; one that does not fit does not. */
+/** Replaces a wheel that must not be used by the next older one of its target, but not one that can't be installed. */
 async function bestUsable(
   byTarget: CommitListing['byTarget'],
   interpreter: Interpreter,
@@ -127,18 +127,18 @@ function missingOf({ targets }: Query, stored: { has(target: string): boolean })
   return targets === '*' ? [] : targets.filter((target) => !stored.has(target));
 }
 
-/** All of a commit that an index page or a comment shows. */
+/** The wheels of a commit, for an index page or a comment. */
 export interface ShownCommit {
-  /** The newest of each target, in the order of the targets' names; of the old flat layout all. */
+  /** The newest of each target, in the order of the targets' names; all of the old flat layout. */
   readonly wheels: readonly StoredWheel[];
   readonly hasIndex: boolean;
 }
 
 /**
- * Reads what an index page or a comment shows: one listing, then one head per wheel that is not in `known` yet.
+ * Reads what an index page or a comment shows: one listing, then one HEAD per wheel that is not in `known` yet.
  *
- * @param known - wheels by key; what is stored at a key never changes, so one head serves all later calls
- * @throws WheelStoreError when the store does not answer
+ * @param known - wheels by key, to which new ones are added. A stored wheel never changes, so one HEAD is enough.
+ * @throws WheelStoreError if the store doesn't respond as S3 does
  */
 export async function readCommit(
   bucket: Bucket,
@@ -160,34 +160,35 @@ export async function readCommit(
   return { wheels: (await Promise.all(newest)).flat(), hasIndex };
 }
 
-/** Whether an answer is all that was asked for. */
-export function isComplete({ wheels, missing }: Answer): boolean {
+/** Whether all requested wheels were found. */
+export function isComplete({ wheels, missing }: LookUpResult): boolean {
   return wheels.length > 0 && missing.length === 0;
 }
 
 /**
- * Looks again and again until all that was asked for is stored, or `seconds` are over. A store that does not answer
- * may do so in a while, unless it refuses.
+ * Repeats the look-up until all requested wheels are stored, or `seconds` have passed. Also retries after transient
+ * errors.
  *
- * @param onWait - told before the first wait, and when a store stops or begins to answer: why it gives none, if it does
- * @throws WheelStoreError when the last look failed, or any for a reason that does not pass
+ * @param onWait - called before the first wait, and whenever look-ups begin to fail or to succeed again; with the error
+ *   if the last look-up failed
+ * @throws WheelStoreError if the last look-up failed, or one failed with an error that isn't transient
  */
 export async function lookUpUntil(
   seconds: number,
   onWait: (failure: WheelStoreError | undefined) => void,
-  ...question: Parameters<typeof lookUp>
-): Promise<Answer> {
-  const [, , signal] = question;
+  ...parameters: Parameters<typeof lookUp>
+): Promise<LookUpResult> {
+  const [, , signal] = parameters;
   // Not performance.now(), which loads half a dozen of Node's modules.
   const end = process.uptime() + seconds;
   let wasFailing: boolean | undefined;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, MAX_PAUSE_MS)) {
-    const answer = await lookUp(...question).catch(transientFailure);
+    const result = await lookUp(...parameters).catch(transientFailure);
     const left = (end - process.uptime()) * 1000;
-    const isFailing = answer instanceof WheelStoreError;
-    if (isFailing && left <= 0) throw answer;
-    if (!isFailing && (left <= 0 || isComplete(answer))) return answer;
-    if (isFailing !== wasFailing) onWait(isFailing ? answer : undefined);
+    const isFailing = result instanceof WheelStoreError;
+    if (isFailing && left <= 0) throw result;
+    if (!isFailing && (left <= 0 || isComplete(result))) return result;
+    if (isFailing !== wasFailing) onWait(isFailing ? result : undefined);
     wasFailing = isFailing;
     await delay(Math.min(pause, left), undefined, { signal });
   }
@@ -208,7 +209,7 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
   });
 }
 
-/** What was looked for, as a sentence's part: targets, commit, which runs count, and the prefix. */
+/** Describes a query, as part of a sentence: targets, commit, runs and prefix. */
 export function describeQuery({ place, targets, only, trust }: Query): string {
   const what =
     targets === '*'

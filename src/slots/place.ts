@@ -1,9 +1,9 @@
-/** Puts a wheel into its slot so that the slot never holds two, whoever else is at it. */
+/** Places a wheel in its slot. The slot never holds two, even if several steps store into it. See ARCHITECTURE.md. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
-import { afterGrace, untilCleanedUp } from '../bucket/deadline.ts';
-import { placeOf } from '../bucket/names.ts';
+import { cleanUpDeadline, withGracePeriod } from '../bucket/deadline.ts';
+import { describeStore } from '../bucket/names.ts';
 import {
   deleteObject,
   hashObject,
@@ -20,133 +20,128 @@ import { firstOf } from '../untrusted/quote.ts';
 import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
 import { type StoredWheel, withHead } from './stored.ts';
 
-/** What is to be put where. */
+/** Which wheel to place, and in which slot. */
 export interface Placement {
   readonly slot: Slot;
   readonly wheel: OpenWheel;
-  /** Object metadata besides the SHA-256. */
+  /** Object metadata in addition to the SHA-256. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly warn: Warn;
-  /** Told the bytes sent so far: first 0, and 0 again if the upload starts afresh. */
+  /** Called with the number of bytes sent so far: first 0, and 0 again if the upload restarts. */
   readonly onProgress?: (bytes: number) => void;
 }
 
-/** A wheel that is in its slot, and whether this call put it there or found it there with the same bytes. */
+/** A wheel in its slot, and whether this call put it there or found the same bytes already there. */
 export interface Placed {
   readonly wheel: StoredWheel;
   readonly how: 'put' | 'was-there';
 }
 
-/** One year; what is stored at a key never changes. */
+/** One year. A stored wheel never changes. */
 const CACHE_CONTROL = 'public, max-age=31536000, immutable';
-/** Metadata that names the put which made an object, so that a step takes away its own and nobody else's. */
+/** Metadata with the id of the put that created an object, so that a step removes only its own. */
 const PUT_ID = 'put-id';
-/** Empty objects beside a wheel: a step that puts or relies on these bytes, and a step that is removing them. */
-const MARK = /\/\.([0-9a-f]{64})\.[0-9a-f-]{36}\.(claim|removing)$/;
-/** Each round ends because another step's wheel came or went in between. */
+/** Keys of claims and removal markers: empty objects with the SHA-256 of a wheel and the id of a put. */
+const MARKER = /\/\.([0-9a-f]{64})\.[0-9a-f-]{36}\.(claim|removing)$/;
+/** Another round is necessary only if another step put or removed a wheel in the meantime. */
 const MAX_ROUNDS = 4;
 const POLL_MS = 200;
-/** A step that is being cancelled has ten seconds to clean up ("Canceling a workflow run"). */
+/** Twelve seconds: a cancelled step has ten seconds to clean up (GitHub docs, "Canceling a workflow run"). */
 const MAX_REMOVAL_POLLS = 60;
-/** The step that put the wheel is about to end, unless its line hangs. */
+/** Two seconds: the step that put the wheel should end soon, unless its connection hangs. */
 const MAX_OWNER_POLLS = 10;
-/** Wheels that one error names. */
+/** How many wheels to list in an error. */
 const MAX_NAMED = 5;
 
 /**
- * Looks, puts, looks again.
+ * Lists the slot, puts the wheel, and lists again.
  *
- * @throws WheelStoreError when the slot holds another wheel or other bytes, before or after the put; what this
- *   call put is then taken away again
+ * @throws WheelStoreError if the slot holds another wheel or other bytes, before or after the put. Then the wheel that
+ *   this call put is removed.
  */
 export async function placeInSlot(bucket: Bucket, placement: Placement): Promise<Placed> {
   const putId = randomUUID();
-  const cleanUpSignal = untilCleanedUp(placement.signal);
-  const announcement = announcementOf(bucket, placement, putId, cleanUpSignal);
-  const own: OwnPut = { putId, announcement, cleanUpSignal };
+  const cleanUpSignal = cleanUpDeadline(placement.signal);
+  const claim = claimOf(bucket, placement, putId, cleanUpSignal);
+  const own: OwnPut = { putId, claim, cleanUpSignal };
   let placed: Found | undefined;
   try {
-    // AWS honours conditional writes. Whether another engine does shows only when it is too late, so there each
-    // store first says what it is about to put: of two that differ, at least one sees the other.
-    if (!bucket.honoursConditions) await own.announcement.put();
-    placed = await lookPutLook(bucket, placement, own);
+    // Other engines than AWS may ignore If-None-Match, which can't be detected in time. So with a custom endpoint, each
+    // step puts a claim first. Of two steps with different bytes, at least one sees the claim of the other.
+    if (!bucket.honoursConditions) await own.claim.put();
+    placed = await listPutList(bucket, placement, own);
     return { wheel: placed.wheel, how: placed.how };
   } finally {
-    if (placed?.isRemovable !== true) await own.announcement.withdraw();
+    if (placed?.isRemovable !== true) await own.claim.withdraw();
   }
 }
 
-/** What this call may put, and take away again. */
+/** What this call may have to remove. */
 interface OwnPut {
   readonly putId: string;
-  readonly announcement: Announcement;
-  /** Ends a clean-up in time. */
+  readonly claim: Claim;
+  /** Aborts when clean-up must have ended. */
   readonly cleanUpSignal: AbortSignal;
 }
 
-/** Our bytes in the slot. */
+/** Our bytes, found in the slot. */
 interface Found extends Placed {
-  /** Whether another step may still remove them, so that our announcement must stay: see {@link removeOwn}. */
+  /** Whether another step may still remove them, so that our claim must stay. See {@link removeOwn}. */
   readonly isRemovable: boolean;
 }
 
-/** The empty object by which a step tells others what it is about to put, or relies on. */
-interface Announcement {
+/** The empty object that tells other steps which bytes this step puts or relies on. */
+interface Claim {
   readonly key: string;
   isThere(): boolean;
   put(): Promise<void>;
   withdraw(): Promise<void>;
 }
 
-function announcementOf(
-  bucket: Bucket,
-  placement: Placement,
-  putId: string,
-  cleanUpSignal: AbortSignal,
-): Announcement {
+function claimOf(bucket: Bucket, placement: Placement, putId: string, cleanUpSignal: AbortSignal): Claim {
   const { slot, wheel, signal } = placement;
-  const key = markOf(placement, putId, 'claim');
+  const key = markerKey(placement, putId, 'claim');
   let isThere = false;
   return {
     key,
     isThere: () => isThere,
     async put() {
       try {
-        await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), afterGrace(signal));
+        await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), withGracePeriod(signal));
         isThere = true;
       } catch (error) {
-        // Cut off, its outcome is unknown.
+        // If the request was cancelled, the object may exist.
         isThere = signal.aborted;
         throw error;
       }
     },
     async withdraw() {
-      if (isThere) await removeMark(bucket, key, placement, cleanUpSignal);
+      if (isThere) await removeMarker(bucket, key, placement, cleanUpSignal);
     },
   };
 }
 
-/** The key of an empty object by which the step with this put's id tells others what it does. */
-function markOf({ slot, wheel }: Placement, putId: string, kind: 'claim' | 'removing'): string {
+/** The key of the claim or removal marker of the step with this put id. */
+function markerKey({ slot, wheel }: Placement, putId: string, kind: 'claim' | 'removing'): string {
   return `${slotFolder(slot)}.${wheel.sha256}.${putId}.${kind}`;
 }
 
-async function lookPutLook(bucket: Bucket, placement: Placement, own: OwnPut): Promise<Found> {
+async function listPutList(bucket: Bucket, placement: Placement, own: OwnPut): Promise<Found> {
   for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-    const there = await findOurBytes(bucket, placement, own);
-    if (there !== undefined) return there;
+    const existing = await findOurBytes(bucket, placement, own);
+    if (existing !== undefined) return existing;
     placement.signal.throwIfAborted();
     let put: PutOutcome | undefined;
     try {
       put = await putOnce(bucket, placement, own.putId);
       if ('error' in put) throw put.error;
-      // From here on the wheel is stored, and a cancelled job may as well say so; before, it must not stay.
+      // A cancelled step removes its wheel up to this point. After `confirm`, it ends with success.
       placement.signal.throwIfAborted();
       const placed = await confirm(bucket, placement, own.putId, put);
       if (placed !== undefined) return { ...placed, isRemovable: false };
     } catch (error) {
-      // Without an outcome nothing was stored, unless a request was cut off.
+      // Without an outcome, nothing was stored, unless a request was cancelled.
       if (put !== undefined || placement.signal.aborted) await removeOwn(bucket, placement, own);
       throw error;
     }
@@ -155,39 +150,39 @@ async function lookPutLook(bucket: Bucket, placement: Placement, own: OwnPut): P
 }
 
 /**
- * Looks for an object with our bytes. Another step's may be removed by that step when it is cancelled, so before
- * we rely on it, that step must be able to see our announcement, and must not be removing the object already.
+ * Looks for an object with our bytes. If another step put it, that step may remove it when it is cancelled. So before
+ * we rely on the object, that step must be able to see our claim, and must not have put a removal marker.
  *
  * @returns undefined if the slot is free
- * @throws WheelStoreError when it holds something else, or another step announces other bytes
+ * @throws WheelStoreError if it holds another wheel or other bytes, or another step's claim for other bytes
  */
 async function findOurBytes(
   bucket: Bucket,
   placement: Placement,
-  { putId, announcement }: OwnPut,
+  { putId, claim }: OwnPut,
 ): Promise<Found | undefined> {
   const { signal } = placement;
   for (let polls = 0; polls <= MAX_REMOVAL_POLLS; polls += 1) {
-    // Whether the announcement was there before this look is what counts.
-    const isAnnounced = announcement.isThere();
-    const { ours, rivals, allies, removals } = await look(bucket, placement, signal);
+    // The claim must have been there before the listing.
+    const isClaimed = claim.isThere();
+    const { ours, otherClaims, sameClaims, removals } = await listSlotContent(bucket, placement, signal);
     if (ours === undefined) {
-      if (rivals[0] !== undefined) throw slotClaimed(bucket, placement, rivals[0]);
+      if (otherClaims[0] !== undefined) throw slotClaimed(bucket, placement, otherClaims[0]);
       return undefined;
     }
     const head = await headObject(bucket, ours.key, signal);
     if (head === undefined) continue;
-    const wheel = await sameBytes(bucket, placement, head);
+    const wheel = await requireSameBytes(bucket, placement, head);
     const owner = head.metadata[PUT_ID];
     if (owner === putId) return { wheel, how: 'put', isRemovable: false };
-    if (!isAnnounced) {
-      await announcement.put();
+    if (!isClaimed) {
+      await claim.put();
       continue;
     }
-    // With a custom endpoint a step's announcement goes when the step ends; on AWS there is none to tell.
-    const isOwnerAtWork = allies.some(({ key }) => key === markOf(placement, owner ?? '', 'claim'));
-    if (removals.length === 0 && !(isOwnerAtWork && polls < MAX_OWNER_POLLS)) {
-      const isEnded = owner === undefined || (!bucket.honoursConditions && !isOwnerAtWork);
+    // With a custom endpoint, a step removes its claim when it ends. On AWS, the step that puts has no claim.
+    const isOwnerRunning = sameClaims.some(({ key }) => key === markerKey(placement, owner ?? '', 'claim'));
+    if (removals.length === 0 && !(isOwnerRunning && polls < MAX_OWNER_POLLS)) {
+      const isEnded = owner === undefined || (!bucket.honoursConditions && !isOwnerRunning);
       return { wheel, how: 'was-there', isRemovable: !isEnded };
     }
     await delay(POLL_MS, undefined, { signal });
@@ -195,22 +190,28 @@ async function findOurBytes(
   throw vanished(bucket, placement);
 }
 
-/** What a slot holds, as a step that stores into it sees it. */
-interface SlotView {
-  /** Our key, if it is taken. */
+/** The content of a slot, from the viewpoint of one step. */
+interface SlotContent {
+  /** The object with our key, if any. */
   readonly ours?: ListedObject;
-  /** Announcements of other bytes, of our bytes, and of the removal of our bytes. */
-  readonly rivals: readonly ListedObject[];
-  readonly allies: readonly ListedObject[];
+  /** Claims for other bytes. */
+  readonly otherClaims: readonly ListedObject[];
+  /** Claims for our bytes. */
+  readonly sameClaims: readonly ListedObject[];
+  /** Removal markers for our bytes. */
   readonly removals: readonly ListedObject[];
 }
 
 /**
  * Lists the slot.
  *
- * @throws WheelStoreError when another wheel is there
+ * @throws WheelStoreError if it holds another wheel
  */
-async function look(bucket: Bucket, placement: Placement, signal: AbortSignal): Promise<SlotView> {
+async function listSlotContent(
+  bucket: Bucket,
+  placement: Placement,
+  signal: AbortSignal,
+): Promise<SlotContent> {
   const { slot, wheel } = placement;
   const objects = await listSlot(bucket, slot, signal);
   const key = wheelKey(slot, wheel.filename);
@@ -222,21 +223,21 @@ async function look(bucket: Bucket, placement: Placement, signal: AbortSignal): 
   const isOurs = (sha256: string) => sha256 === wheel.sha256;
   return {
     ...(ours === undefined ? {} : { ours }),
-    rivals: objects.filter((object) => isMark(object, 'claim', (sha256) => !isOurs(sha256))),
-    allies: objects.filter((object) => isMark(object, 'claim', isOurs)),
-    removals: objects.filter((object) => isMark(object, 'removing', isOurs)),
+    otherClaims: objects.filter((object) => isMarker(object, 'claim', (sha256) => !isOurs(sha256))),
+    sameClaims: objects.filter((object) => isMarker(object, 'claim', isOurs)),
+    removals: objects.filter((object) => isMarker(object, 'removing', isOurs)),
   };
 }
 
-/** The wheels and marks of a slot. */
+/** The wheels, claims and removal markers in a slot. */
 function listSlot(bucket: Bucket, slot: Slot, signal: AbortSignal): Promise<ListedObject[]> {
-  const keep = (key: string) => MARK.test(key) || readWheelKey(slot, key) !== undefined;
-  return listObjects(bucket, slotFolder(slot), { directly: true, keep, signal });
+  const keep = (key: string) => MARKER.test(key) || readWheelKey(slot, key) !== undefined;
+  return listObjects(bucket, slotFolder(slot), { shallow: true, keep, signal });
 }
 
-function isMark({ key }: ListedObject, kind: string, isMeant: (sha256: string) => boolean): boolean {
-  const [, sha256, marked] = MARK.exec(key) ?? [];
-  return sha256 !== undefined && marked === kind && isMeant(sha256);
+function isMarker({ key }: ListedObject, kind: string, matches: (sha256: string) => boolean): boolean {
+  const [, sha256, marked] = MARKER.exec(key) ?? [];
+  return sha256 !== undefined && marked === kind && matches(sha256);
 }
 
 async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<PutOutcome> {
@@ -256,12 +257,12 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
   };
   const put = await putFile(bucket, upload);
   if (put.outcome !== 'unsupported') return put;
-  if ((await look(bucket, placement, signal)).ours !== undefined) return { outcome: 'taken' };
+  if ((await listSlotContent(bucket, placement, signal)).ours !== undefined) return { outcome: 'taken' };
   const unconditional = await putFile(bucket, { ...upload, onlyIfAbsent: false });
-  // Only now it shows that nothing but the condition was refused.
+  // Only now is it certain that the store rejected the condition and nothing else.
   if (unconditional.outcome === 'created') {
     warn(
-      `${placeOf(bucket).replace(/^the/, 'The')} does not support conditional writes (If-None-Match), so this step checks the slot before and after the upload instead.`,
+      `${describeStore(bucket).replace(/^the/, 'The')} does not support conditional writes (If-None-Match), so this step checks the slot before and after the upload instead.`,
       'No conditional writes',
     );
   }
@@ -269,9 +270,9 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
 }
 
 /**
- * The second look: what is in the slot now must be our bytes, and nothing else.
+ * Lists the slot again. It must hold our bytes and nothing else.
  *
- * @returns undefined if it was another step that put them, or if they are gone
+ * @returns undefined if another step put them, or if they are gone
  */
 async function confirm(
   bucket: Bucket,
@@ -279,8 +280,8 @@ async function confirm(
   putId: string,
   put: PutOutcome,
 ): Promise<Placed | undefined> {
-  const signal = afterGrace(placement.signal);
-  const { ours: found } = await look(bucket, placement, signal);
+  const signal = withGracePeriod(placement.signal);
+  const { ours: found } = await listSlotContent(bucket, placement, signal);
   if (found === undefined) {
     if (put.outcome === 'created') throw vanished(bucket, placement);
     return undefined;
@@ -290,12 +291,16 @@ async function confirm(
   }
   const head = await headObject(bucket, found.key, signal);
   if (head === undefined) return undefined;
-  const wheel = await sameBytes(bucket, placement, head);
+  const wheel = await requireSameBytes(bucket, placement, head);
   return head.metadata[PUT_ID] === putId ? { wheel, how: 'put' } : undefined;
 }
 
-/** @throws WheelStoreError when the object's bytes are not the wheel's */
-async function sameBytes(bucket: Bucket, placement: Placement, head: ObjectHead): Promise<StoredWheel> {
+/** @throws WheelStoreError if the object's bytes are not those of the wheel */
+async function requireSameBytes(
+  bucket: Bucket,
+  placement: Placement,
+  head: ObjectHead,
+): Promise<StoredWheel> {
   const { wheel } = placement;
   const stored = withHead(readWheelKey(placement.slot, head.key)!, head);
   const sha256 =
@@ -306,7 +311,7 @@ async function sameBytes(bucket: Bucket, placement: Placement, head: ObjectHead)
   return { ...stored, sha256 };
 }
 
-/** What a look-up would say of the wheel that this call put. */
+/** The wheel that this call put, as a look-up would return it. */
 function asStored({ slot, wheel, metadata }: Placement, { key, etag }: ListedObject): StoredWheel {
   return {
     ...readWheelKey(slot, key)!,
@@ -318,29 +323,27 @@ function asStored({ slot, wheel, metadata }: Placement, { key, etag }: ListedObj
 }
 
 /**
- * Removes what this step put, unless another step announces the same bytes: it may have reported them as stored.
- * That step announces before it looks for removals, and we say that we remove before we look for announcements,
- * so at least one of the two sees the other.
+ * Removes the wheel that this step put, unless another step has a claim for the same bytes, because that step may have
+ * reported them as stored. It puts its claim before it looks for removal markers, and we put our removal marker before
+ * we look for claims. So at least one of the two sees the other.
  */
 async function removeOwn(
   bucket: Bucket,
   placement: Placement,
-  { putId, announcement, cleanUpSignal: signal }: OwnPut,
+  { putId, claim, cleanUpSignal: signal }: OwnPut,
 ): Promise<void> {
   const { slot, wheel, warn } = placement;
   const key = wheelKey(slot, wheel.filename);
   try {
     const head = await headObject(bucket, key, signal);
     if (head?.metadata[PUT_ID] !== putId) return;
-    const removing = markOf(placement, putId, 'removing');
+    const removing = markerKey(placement, putId, 'removing');
     await putEmptyObject(bucket, removing, key, signal);
     const objects = await listSlot(bucket, slot, signal);
     const isOurs = (sha256: string) => sha256 === wheel.sha256;
-    const isNeeded = objects.some(
-      (object) => object.key !== announcement.key && isMark(object, 'claim', isOurs),
-    );
+    const isNeeded = objects.some((object) => object.key !== claim.key && isMarker(object, 'claim', isOurs));
     if (!isNeeded) await deleteObject(bucket, key, signal);
-    await removeMark(bucket, removing, placement, signal);
+    await removeMarker(bucket, removing, placement, signal);
   } catch (error) {
     warn(
       `What this step stored at ${key} could not be removed. ${(error as Error).message}`,
@@ -349,7 +352,7 @@ async function removeOwn(
   }
 }
 
-async function removeMark(
+async function removeMarker(
   bucket: Bucket,
   key: string,
   { warn }: Placement,
@@ -359,7 +362,7 @@ async function removeMark(
     await deleteObject(bucket, key, signal);
   } catch (error) {
     warn(
-      `The empty object ${key}, a mark for other steps, could not be removed. ${(error as Error).message}`,
+      `The empty object ${key}, a marker for other steps, could not be removed. ${(error as Error).message}`,
       'Empty object left in the store',
     );
   }
@@ -381,10 +384,10 @@ function slotTaken(
   });
 }
 
-function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, rival: ListedObject): WheelStoreError {
+function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, claim: ListedObject): WheelStoreError {
   return new WheelStoreError({
     title: 'Slot taken',
-    reason: `${wheel.filename} was not stored: another job is storing different content in the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${rival.key} says.`,
+    reason: `${wheel.filename} was not stored: another job is storing different content in the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${claim.key} says.`,
     remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
   });
 }

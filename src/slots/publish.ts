@@ -1,4 +1,4 @@
-/** Writes the commit's index pages so that no link is lost, however many jobs of a matrix write at once. */
+/** Writes the commit's index pages without losing a link, even if many jobs of a matrix write at once. */
 import type { Bucket } from '../bucket/bucket.ts';
 import { getText, replaceText, type StoredText } from '../bucket/text.ts';
 import { plainUrl } from '../bucket/url.ts';
@@ -10,7 +10,7 @@ import { readCommit } from './lookup.ts';
 import type { StoredWheel } from './stored.ts';
 import type { Trust } from './trust.ts';
 
-/** Which pages, and what they say of their origin. */
+/** Which commit's pages to write, and what they link to on GitHub. */
 export interface Publication {
   readonly place: CommitPlace;
   /** `owner/name`; undefined outside GitHub. */
@@ -19,16 +19,17 @@ export interface Publication {
 }
 
 const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
-/** Each round one of the writers that are at it gets through; 32 of them at once need far fewer. */
+/** In each round, one of the concurrent writers succeeds. 32 writers need far fewer rounds. */
 const MAX_ROUNDS = 60;
 
 /**
- * Updates the commit's page and the page of the project of the wheel that was just stored: read the pages,
- * list, render, put each page that lacks a link if nobody else did meanwhile; and again, until the pages show
- * what is stored. They are read before the listing, so whoever put one since then listed later than we did.
+ * Updates the commit's page and the page of the project of the wheel that was just stored. Each round reads the pages,
+ * lists the commit, and puts each page that is outdated, unless another job has put it in the meantime. The rounds end
+ * when the pages show what is stored. Pages are read before the listing, so a job that has put one since then listed
+ * later than we did.
  *
- * @param stored - the wheel that this step stored; what is known of it needs no request
- * @throws WheelStoreError when the store refuses
+ * @param stored - the wheel that this step stored, for which no HEAD is sent
+ * @throws WheelStoreError if the store rejects a request
  */
 export async function publishIndex(
   bucket: Bucket,
@@ -36,17 +37,17 @@ export async function publishIndex(
   stored: StoredWheel,
   signal: AbortSignal,
 ): Promise<void> {
-  const heads = new Map([[stored.key, stored]]);
+  const known = new Map([[stored.key, stored]]);
   const projects = [undefined, stored.name.project];
   const put = new Set<string>();
   const round = async (): Promise<Next> => {
-    const pages = await comparePages(bucket, publication, projects, heads, signal);
+    const pages = await comparePages(bucket, publication, projects, known, signal);
     const outdated = pages.filter((page) => isOutdated(page, put.has(page.key)));
     if (outdated.length === 0) return 'done';
     const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
     for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
     if (!written.every((isWritten) => isWritten)) return 'back-off';
-    // Whether an engine that is not AWS honours the condition, only another look at the pages can tell.
+    // A custom endpoint may have ignored the condition. Only reading the pages again shows that.
     return bucket.honoursConditions ? 'done' : { pauseMs: 0 };
   };
   await converge(round, { max: MAX_ROUNDS, signal, contended: () => contended(bucket, publication) });
@@ -60,7 +61,7 @@ function contended(bucket: Bucket, { place }: Publication): WheelStoreError {
   });
 }
 
-/** A page as it should be, and what was read of it. */
+/** A page as it should be, and as it was read. */
 interface ComparedPage {
   readonly key: string;
   readonly html: string;
@@ -71,21 +72,21 @@ async function comparePages(
   bucket: Bucket,
   publication: Publication,
   projects: readonly (string | undefined)[],
-  heads: Map<string, StoredWheel>,
+  known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<ComparedPage[]> {
   const keys = projects.map((project) => indexKey(publication.place, project));
   const before = await Promise.all(keys.map((key) => getText(bucket, key, signal)));
-  const htmls = await render(bucket, publication, projects, heads, signal);
+  const htmls = await render(bucket, publication, projects, known, signal);
   return keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
 }
 
 /**
- * Whether a page is to be put: always if its links are others than they should be, so that none is lost. Anything
- * else that differs is put right once per step: jobs with other versions or inputs of this action, which render
- * the same links in another page, would otherwise do that to each other until they give up.
+ * Whether to put a page: always if its links are wrong, so that none is lost. Other differences are corrected only once
+ * per step. Otherwise jobs with other versions or inputs of this action, which render the same links differently, would
+ * overwrite each other's pages until they give up.
  *
- * @param isPut - whether this step has put the page already
+ * @param isPut - whether this step has already put the page
  */
 function isOutdated({ html, before }: ComparedPage, isPut: boolean): boolean {
   if (before === undefined) return true;
@@ -98,7 +99,7 @@ function isOutdated({ html, before }: ComparedPage, isPut: boolean): boolean {
   return !isPut || (before.text !== undefined && String(linksOf(before.text)) !== String(linksOf(html)));
 }
 
-/** @returns false when somebody else put or deleted the page since it was read */
+/** @returns false if the page was replaced or deleted since it was read */
 async function putPage(
   bucket: Bucket,
   { key, html, before }: ComparedPage,
@@ -108,16 +109,16 @@ async function putPage(
   return (await replaceText(bucket, key, page, before, signal)) === 'written';
 }
 
-/** One page for each of `projects`; undefined is the page of all. */
+/** Renders one page for each of `projects`; undefined stands for the commit's page. */
 async function render(
   bucket: Bucket,
   { place, repository, serverUrl }: Publication,
   projects: readonly (string | undefined)[],
-  heads: Map<string, StoredWheel>,
+  known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<string[]> {
   const trust: Trust = { repository, sha256: [], requireSha256: false };
-  const { wheels } = await readCommit(bucket, place, trust, heads, signal);
+  const { wheels } = await readCommit(bucket, place, trust, known, signal);
   const isLinkable = repository !== undefined && /^https?:/.test(serverUrl ?? '');
   const repositoryUrl = isLinkable ? `${serverUrl}/${repository}` : undefined;
   return Promise.all(

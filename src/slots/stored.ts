@@ -1,4 +1,4 @@
-/** A stored wheel: what its key and its object's head say, read unless it must not be used. */
+/** Reads a stored wheel from its key and metadata, or finds the reason to ignore it. */
 import type { Bucket } from '../bucket/bucket.ts';
 import { hashObject, headObject, type ListedObject, type ObjectHead } from '../bucket/objects.ts';
 import { WheelStoreError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { reasonToIgnore, storedSha256, type Trust } from './trust.ts';
 
 /** A wheel in the store. */
 export interface StoredWheel extends PlacedWheel, Pick<ListedObject, 'size' | 'etag'> {
-  /** Lower-case hex; undefined when whoever stored it noted none (the old layout). */
+  /** Lower-case hex; undefined if it was stored without one, as in the old layout. */
   readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
 }
@@ -16,15 +16,15 @@ export interface StoredWheel extends PlacedWheel, Pick<ListedObject, 'size' | 'e
 /** A stored wheel whose bytes can be verified. */
 export type HashedWheel = StoredWheel & { readonly sha256: string };
 
-/** Whether a SHA-256 was stored with the wheel, or was computed since. */
+/** Whether the SHA-256 is known: stored with the wheel, or computed since. */
 export function isHashed(wheel: StoredWheel): wheel is HashedWheel {
   return wheel.sha256 !== undefined;
 }
 
-/** Wheels of one target that may be ignored before the look-up gives up: each costs a request. */
+/** How many wheels of a target to ignore before the look-up fails. Each takes a request. */
 const MAX_IGNORED = 50;
 
-/** Joins what the key says with what the object's head says. */
+/** Combines a wheel's key with the response to its HEAD. */
 export function withHead(wheel: PlacedWheel, { size, etag, metadata }: ObjectHead): StoredWheel {
   return {
     ...wheel,
@@ -35,20 +35,20 @@ export function withHead(wheel: PlacedWheel, { size, etag, metadata }: ObjectHea
   };
 }
 
-/** Reads what is stored with each wheel, and collects what is to be said of those that it ignores. */
+/** Reads the metadata of stored wheels, and collects warnings about those that it ignores. */
 export interface WheelReader {
   /**
-   * @returns undefined if the wheel is gone, or must not be used
-   * @throws WheelStoreError when the store does not answer, or too many wheels of a target must not be used
+   * @returns undefined if the wheel is gone or must not be used
+   * @throws WheelStoreError if the store doesn't respond as S3 does, or too many wheels of a target must not be used
    */
   read(wheel: ListedWheel): Promise<StoredWheel | undefined>;
   readonly warnings: readonly LookUpWarning[];
 }
 
 /**
- * A reader of the wheels of one commit.
+ * Creates a reader for the wheels of one commit.
  *
- * @param known - wheels by key, which need no request; what is read is added
+ * @param known - wheels by key, for which no request is sent. Wheels that are read are added.
  */
 export function readerOf(
   bucket: Bucket,
@@ -62,12 +62,12 @@ export function readerOf(
   return {
     warnings,
     async read(wheel) {
-      const before = known.get(wheel.key);
-      if (before !== undefined) return before;
+      const cached = known.get(wheel.key);
+      if (cached !== undefined) return cached;
       const head = await headObject(bucket, wheel.key, signal);
       if (head === undefined) return undefined;
       const stored = withHead(wheel, head);
-      // Only a reader who names a hash pays for reading an object that has none with it.
+      // Download an object to hash it only if the look-up is for a certain SHA-256.
       const sha256 =
         stored.sha256 === undefined && trust.sha256.length > 0
           ? await hashObject(bucket, head, signal)
@@ -80,7 +80,7 @@ export function readerOf(
         warnings.push(ignoredWarning(bucket, wheel, reason));
         return undefined;
       }
-      if (sha256 === undefined && wheel.run !== undefined) warnings.push(unvouched(bucket, wheel));
+      if (sha256 === undefined && wheel.run !== undefined) warnings.push(noSha256(bucket, wheel));
       const usable = { ...stored, sha256 };
       known.set(wheel.key, usable);
       return usable;
@@ -95,7 +95,7 @@ function ignoredWarning(bucket: Bucket, { key }: ListedWheel, reason: string): L
   };
 }
 
-function unvouched(bucket: Bucket, { key }: ListedWheel): LookUpWarning {
+function noSha256(bucket: Bucket, { key }: ListedWheel): LookUpWarning {
   return {
     title: 'No stored SHA-256',
     text: `${bucket.uri(key)} has no SHA-256 in its metadata, so its bytes cannot be verified: it was overwritten, or copied by a tool that drops metadata. Find out who can write to this prefix.`,

@@ -1,16 +1,16 @@
-/** Whether a stored wheel is what its key says, and whether anything vouches for its bytes. Values in, values out. */
+/** Checks that a stored wheel's metadata matches its key and the look-up. Pure functions. */
 import type { WheelContents } from '../wheel/archive.ts';
 import { normaliseProject } from '../wheel/filename.ts';
 import { comparePublic, readVersion, type Version } from '../wheel/version.ts';
 import type { PlacedWheel, Slot } from './layout.ts';
 
-/** What a stored wheel must be to be used. */
+/** The conditions for using a stored wheel. */
 export interface Trust {
-  /** `owner/name` whose wheels are used; undefined: any repository's. */
+  /** `owner/name` of the repository that stored it; undefined: any. */
   readonly repository: string | undefined;
-  /** SHA-256 of the wheels that are used, lower-case hex; empty: any. */
+  /** Accepted SHA-256, lower-case hex; empty: any. */
   readonly sha256: readonly string[];
-  /** Whether a wheel that was stored without a SHA-256 is ignored. */
+  /** Whether to ignore a wheel that was stored without a SHA-256. */
   readonly requireSha256: boolean;
 }
 
@@ -18,8 +18,8 @@ export interface Trust {
 export type StoredMetadata = Readonly<Record<string, string | undefined>>;
 
 /**
- * The metadata that a store step writes beside the wheel's SHA-256. It travels in HTTP headers, which hold printable
- * ASCII; what is not is left out.
+ * The metadata that a store step writes in addition to the wheel's SHA-256. It is sent in HTTP headers, so values that
+ * are not printable ASCII are left out.
  */
 export function objectMetadata(
   { commit, run, attempt }: Slot,
@@ -40,17 +40,17 @@ export function objectMetadata(
   );
 }
 
-/** The SHA-256 that was stored with a wheel; undefined if there is none that could be one. */
+/** The SHA-256 that was stored with a wheel; undefined if it is missing or malformed. */
 export function storedSha256({ sha256 }: StoredMetadata): string | undefined {
   return sha256 !== undefined && /^[0-9a-f]{64}$/.test(sha256) ? sha256 : undefined;
 }
 
 /**
- * Why a stored wheel must not be used: its metadata names another origin than its key, or it is not among those that
- * were asked for. What the metadata leaves out contradicts nothing.
+ * Why a stored wheel must not be used: its metadata doesn't match its key, or the wheel isn't one of those requested.
+ * Missing metadata is not a mismatch.
  *
- * @param sha256 - of the object, lower-case hex; undefined if it is not known
- * @returns the rest of a sentence that begins with the object; undefined if nothing speaks against it
+ * @param sha256 - of the object, lower-case hex; undefined if unknown
+ * @returns the end of a sentence whose subject is the object; undefined if the wheel may be used
  */
 export function reasonToIgnore(
   { name, run, attempt }: PlacedWheel,
@@ -61,8 +61,8 @@ export function reasonToIgnore(
 ): string | undefined {
   const key = run === undefined ? { commit } : { commit, run, attempt };
   for (const [what, expected] of Object.entries(key)) {
-    const said = metadata[what];
-    if (said !== undefined && said !== expected) return `its metadata names ${what} ${said}`;
+    const stored = metadata[what];
+    if (stored !== undefined && stored !== expected) return `its metadata names ${what} ${stored}`;
   }
   const { project, version, repository } = metadata;
   if (project !== undefined && normaliseProject(project) !== name.project)
@@ -76,13 +76,13 @@ export function reasonToIgnore(
   return `its SHA-256 is ${sha256}`;
 }
 
-/** Without regard to local parts, in which METADATA and filename may differ. */
+/** Ignores local versions, in which METADATA and filename may differ. */
 function isVersion(stored: string, wanted: Version): boolean {
   const read = readVersion(stored);
   return read !== undefined && comparePublic(read, wanted) === 0;
 }
 
-/** GitHub's names ignore case. */
+/** GitHub's names are case-insensitive. */
 function isSameRepository(stored: string, wanted: string | undefined): boolean {
   return wanted === undefined || stored.toLowerCase() === wanted.toLowerCase();
 }

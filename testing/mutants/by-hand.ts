@@ -24,9 +24,9 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'slot: the second look is skipped',
     file: 'src/slots/place.ts',
-    find: '  const { ours: found } = await look(bucket, placement, signal);\n',
+    find: '  const { ours: found } = await listSlotContent(bucket, placement, signal);\n',
     replace:
-      "  if (put.outcome === 'created') return { wheel: asStored(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: put.etag }), how: 'put' };\n  const { ours: found } = await look(bucket, placement, signal);\n",
+      "  if (put.outcome === 'created') return { wheel: asStored(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: put.etag }), how: 'put' };\n  const { ours: found } = await listSlotContent(bucket, placement, signal);\n",
     tests: decisions('looks again'),
   },
   {
@@ -37,9 +37,9 @@ export const BY_HAND: readonly Edit[] = [
     tests: decisions('leaves an object alone'),
   },
   {
-    name: 'slot: nothing is announced on engines that are not AWS',
+    name: 'slot: no claim with a custom endpoint',
     file: 'src/slots/place.ts',
-    find: 'if (!bucket.honoursConditions) await own.announcement.put();',
+    find: 'if (!bucket.honoursConditions) await own.claim.put();',
     replace: '',
     tests: faults('ignores If-None-Match'),
   },
@@ -67,8 +67,8 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'upload: what a failed upload sent is not aborted',
     file: 'src/bucket/upload.ts',
-    find: '    await abandon(bucket, upload, target, cleanUpSignal);\n',
-    replace: '    if (upload.size < 0) await abandon(bucket, upload, target, cleanUpSignal);\n',
+    find: '    await abortUpload(bucket, upload, target, cleanUpSignal);\n',
+    replace: '    if (upload.size < 0) await abortUpload(bucket, upload, target, cleanUpSignal);\n',
     tests: faults('leaves no object and no parts'),
   },
   {

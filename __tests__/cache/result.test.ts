@@ -1,12 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
-import { type Answer, judge, type Line, readLine, withoutMasked } from '../../src/cache/answer.ts';
-import { secondsFor } from '../../src/cache/process.ts';
+import { timeoutSeconds } from '../../src/cache/process.ts';
+import {
+  type CacheResult,
+  interpretResult,
+  maskSecrets,
+  type OutputLine,
+  parseLine,
+} from '../../src/cache/result.ts';
 
-const DONE: Answer = { outcome: 'done', reason: '' };
-const NONE: Answer = { outcome: 'none', reason: '' };
+const DONE: CacheResult = { outcome: 'done', reason: '' };
+const NONE: CacheResult = { outcome: 'none', reason: '' };
 
-describe('lines of the process', () => {
-  const cases: [line: string, read: Line][] = [
+describe('parsing lines of output', () => {
+  const cases: [line: string, parsed: OutputLine][] = [
     ['Cache restored successfully', { kind: 'text', text: 'Cache restored successfully' }],
     ['', { kind: 'text', text: '' }],
     ['::debug::a b', { kind: 'detail', text: 'a b' }],
@@ -17,27 +23,32 @@ describe('lines of the process', () => {
     ['::set-output name=x::y', { kind: 'detail', text: 'y' }],
     ['text ::error::x', { kind: 'text', text: 'text ::error::x' }],
   ];
-  test.each(cases)('%j', (line, read) => expect(readLine(line)).toEqual(read));
+  test.each(cases)('%j', (line, parsed) => expect(parseLine(line)).toEqual(parsed));
 });
 
-test('secrets are taken out wherever they stand, and each URL loses its query', () => {
+test('secrets and the queries of URLs are removed', () => {
   const text = 'GET http://host/a?sig=x%2F&se=1 "https://b/c?d" token tokens plain? yes';
-  expect(withoutMasked(text, ['token', ''])).toBe(
+  expect(maskSecrets(text, ['token', ''])).toBe(
     'GET http://host/a?*** "https://b/c?***" *** ***s plain? yes',
   );
 });
 
-describe('what became of it', () => {
-  const fault = (text: string): Line => ({ kind: 'fault', text });
-  const text = (words: string): Line => ({ kind: 'text', text: words });
+describe('the result of an operation', () => {
+  const fault = (text: string): OutputLine => ({ kind: 'fault', text });
+  const text = (words: string): OutputLine => ({ kind: 'text', text: words });
   const archive = text('Cache Size: ~1 MB (1048576 B)');
   const reserved =
-    'the service did not reserve the entry, which another job may be keeping; or the quota is used up';
-  const cases: [name: string, sent: Answer | undefined, lines: Line[], answer: Answer][] = [
+    'the service did not reserve the entry: another job may be saving it, or the quota is used up';
+  const cases: [name: string, sent: CacheResult | undefined, lines: OutputLine[], expected: CacheResult][] = [
     ['done', DONE, [archive, text('Cache restored successfully')], DONE],
-    ['nothing there', NONE, [{ kind: 'detail', text: 'Failed to restore: x' }], NONE],
-    ['no answer', undefined, [], { outcome: 'fault', reason: 'its process ended without an answer' }],
-    ['thrown', { outcome: 'fault', reason: 'Invalid URL.' }, [], { outcome: 'fault', reason: 'Invalid URL' }],
+    ['no entry', NONE, [{ kind: 'detail', text: 'Failed to restore: x' }], NONE],
+    ['no message', undefined, [], { outcome: 'fault', reason: 'its process ended without a result' }],
+    [
+      'an error that was thrown',
+      { outcome: 'fault', reason: 'Invalid URL.' },
+      [],
+      { outcome: 'fault', reason: 'Invalid URL' },
+    ],
     [
       'a failed look-up, which looks like a miss',
       NONE,
@@ -45,7 +56,7 @@ describe('what became of it', () => {
       { outcome: 'fault', reason: 'Cache service responded with 500' },
     ],
     [
-      'only the first line of a failure',
+      'a failure of several lines: only the first',
       NONE,
       [
         fault(
@@ -55,13 +66,13 @@ describe('what became of it', () => {
       { outcome: 'fault', reason: 'Unable to make request: ECONNREFUSED' },
     ],
     [
-      'an archive that arrived and cannot be unpacked',
+      'an archive that cannot be unpacked',
       NONE,
       [archive, fault('Failed to restore: "/usr/bin/tar" failed with error: exit code 2')],
       { outcome: 'broken-entry', reason: 'it cannot be unpacked' },
     ],
     [
-      'an upload that failed after the archive was made',
+      'an upload that fails after the archive is created',
       DONE,
       [
         archive,
@@ -71,13 +82,13 @@ describe('what became of it', () => {
       { outcome: 'fault', reason: 'Cache service responded with 403 during upload chunk' },
     ],
     [
-      'an entry that another job reserved',
-      { outcome: 'declined', reason: 'the service did not say why' },
+      'an entry that another job has reserved',
+      { outcome: 'declined', reason: 'the service gave no reason' },
       [text('Failed to save: Unable to reserve cache with key k, another job may be creating this cache.')],
       { outcome: 'declined', reason: reserved },
     ],
     [
-      'a token that may only read',
+      'a read-only token',
       NONE,
       [
         fault(
@@ -93,7 +104,9 @@ describe('what became of it', () => {
       { outcome: 'declined', reason: "the effective cache-mode 'none' does not permit reads" },
     ],
   ];
-  test.each(cases)('%s', (_name, sent, lines, answer) => expect(judge(sent, lines)).toEqual(answer));
+  test.each(cases)('%s', (_name, sent, lines, expected) =>
+    expect(interpretResult(sent, lines)).toEqual(expected),
+  );
 });
 
 test.each([
@@ -101,4 +114,4 @@ test.each([
   [1, 61],
   [4 * 1024 ** 2, 61],
   [1024 ** 3, 316],
-])('%i bytes may take %i seconds', (size, seconds) => expect(secondsFor(size)).toBe(seconds));
+])('%i bytes: a timeout of %i seconds', (size, seconds) => expect(timeoutSeconds(size)).toBe(seconds));

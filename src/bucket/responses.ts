@@ -1,76 +1,79 @@
-/** What answered a request that failed: S3, or something that stands between. Error documents are bounded. */
+/** Finds out whether the response to a failed request is from S3 or from something in between. Reads limited sizes. */
 import type { S3Client } from '@aws-sdk/client-s3';
 import { foreignText, hideSecrets, withoutSecrets } from '../untrusted/foreign-text.ts';
 
-/** What is read of an answer with a status from 300 on. */
-export interface Answer {
-  /** An S3 error document, or a header that only S3 and its engines send; a HEAD has no document. */
+/** The parts of an unusable response that messages are built from. */
+export interface ResponseSummary {
+  /** Whether it has an S3 error document, or a header that only S3 engines send. A HEAD has no document. */
   readonly isS3: boolean;
-  /** Whether it came with an S3 error document (S3 API, "Error responses"). */
+  /** Whether the body is an S3 error document (S3 API, "Error responses"). */
   readonly hasDocument: boolean;
-  /** What the body is, for a sentence: `an HTML page titled "403 Forbidden"`. */
+  /** Describes the body, as part of a sentence: `an HTML page titled "403 Forbidden"`. */
   readonly kind: string;
-  /** The `Server` header, where it is a plain word; empty else. */
+  /** The `Server` header; empty if missing, or if it isn't plain text. */
   readonly server: string;
-  /** Where a redirect leads, without query; empty when it is none. */
+  /** The target of a redirect, without query; empty if it isn't a redirect. */
   readonly location: string;
-  /** The beginning of a body that is not S3's. */
+  /** The beginning of the body. */
   readonly text: string;
 }
 
-/** What is read of an error, for a sentence. */
+/** The parts of an error that messages are built from. */
 export interface Failure {
-  /** Empty when the SDK made one up for want of one. */
+  /** Empty if the response had none, and the SDK made one up. */
   readonly code: string;
   readonly status: number | undefined;
-  /** S3's own words, on one line, without secrets. */
-  readonly words: string;
+  /** S3's own message, on one line, without secrets. */
+  readonly message: string;
   readonly attempts: number;
   readonly requestId: string | undefined;
-  /** What answered, when it failed. */
-  readonly answer: Answer | undefined;
-  /** Whether the store was asked: else it is about credentials or settings. */
+  /** undefined if there was no response, or a usable one. */
+  readonly response: ResponseSummary | undefined;
+  /** Whether the request was sent. If not, the error is about credentials or settings. */
   readonly isSent: boolean;
 }
 
-/** A response as the SDK's middleware passes it on. */
-interface Response {
+/** A response in the SDK's middleware. */
+interface RawResponse {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
   body?: unknown;
 }
 
-/** S3's own error documents have a few hundred bytes; the first 64 KiB of a longer one say what it says. */
+/** S3's own error documents have a few hundred bytes. Longer ones are shortened to code and message. */
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 const MAX_BODY_BYTES = 2 * 1024 * 1024;
 const DOCUMENT = /^\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--[^>]{0,500}-->\s*)?<Error(?:Response)?[\s>]/;
 
-const answers = new WeakMap<object, Answer>();
+const summaries = new WeakMap<object, ResponseSummary>();
 const fromNetwork = new WeakSet<object>();
 
-/** The answer that an error of the SDK is about; undefined when none came. */
-export function answerIn(error: unknown): Answer | undefined {
+/** The response that caused an error of the SDK; undefined if there was none. */
+export function responseIn(error: unknown): ResponseSummary | undefined {
   const response = (error as { readonly $response?: object } | undefined)?.$response;
-  return response === undefined ? undefined : answers.get(response);
+  return response === undefined ? undefined : summaries.get(response);
 }
 
-/** A success that the SDK could not read, such as JSON for a listing; undefined when the error is another one. */
-export function unreadableAnswer(error: unknown): Answer | undefined {
-  const { $response, $fault } = (error ?? {}) as { readonly $response?: Response; readonly $fault?: string };
+/** A successful response that the SDK could not parse, such as JSON for a listing; undefined for any other error. */
+export function unreadableResponse(error: unknown): ResponseSummary | undefined {
+  const { $response, $fault } = (error ?? {}) as {
+    readonly $response?: RawResponse;
+    readonly $fault?: string;
+  };
   if ($response === undefined || $fault !== undefined || !wasSent(error)) return undefined;
-  return { ...answerFrom($response, 'GET', '', false), isS3: false };
+  return { ...summarise($response, 'GET', '', false), isS3: false };
 }
 
-/** Whether a request to the store was on its way when this was thrown: else credentials or settings were at fault. */
+/** Whether an error was thrown after the request was sent. If not, credentials or settings are at fault. */
 export function wasSent(error: unknown): boolean {
   return typeof error === 'object' && error !== null && fromNetwork.has(error);
 }
 
 /**
- * Reads the answers that failed before the SDK does, which would parse whatever comes as XML, hold all of
- * it, and forget what it was.
+ * Reads error responses before the SDK does. The SDK would read a body of any size, parse it as XML, and lose what it
+ * was.
  */
-export function readAnswers(client: S3Client): void {
+export function readErrorResponses(client: S3Client): void {
   client.middlewareStack.add(
     (next) => async (args) => {
       try {
@@ -80,48 +83,48 @@ export function readAnswers(client: S3Client): void {
         throw error;
       }
     },
-    { step: 'deserialize', priority: 'high', name: 'markWhatWasSent' },
+    { step: 'deserialize', priority: 'high', name: 'markSent' },
   );
   client.middlewareStack.add(
     (next) => async (args) => {
       const { method, headers } = args.request as { method: string; headers: Record<string, string> };
-      // Credentials that a profile, a role or a metadata service gave are in no variable.
+      // Credentials from a profile, a role or a metadata service aren't in the environment, so hide them here.
       hideSecrets([headers['x-amz-security-token']]);
       const result = await next(args);
-      const response = result.response as Response;
-      if (response.statusCode >= 300) await readAnswer(response, method);
+      const response = result.response as RawResponse;
+      if (response.statusCode >= 300) await readErrorResponse(response, method);
       return result;
     },
-    // The nearest to the network, so that what deserializes comes after.
-    { step: 'deserialize', priority: 'low', name: 'readAnswers' },
+    // Closest to the network, so that it runs before the deserializer.
+    { step: 'deserialize', priority: 'low', name: 'readErrorResponses' },
   );
 }
 
-async function readAnswer(response: Response, method: string): Promise<void> {
+async function readErrorResponse(response: RawResponse, method: string): Promise<void> {
   const bytes = await firstBytes(response.body);
-  // Secrets go before a cut, which could leave the beginning of one.
+  // Remove secrets before shortening, which could leave the beginning of one.
   const text = withoutSecrets(bytes.toString('utf8').replace(/^\uFEFF/, ''));
   const hasDocument = DOCUMENT.test(text.slice(0, 1000));
-  answers.set(response, answerFrom(response, method, text, hasDocument));
+  summaries.set(response, summarise(response, method, text, hasDocument));
   if (!hasDocument) response.body = new Uint8Array(0);
   else response.body = bytes.length > MAX_DOCUMENT_BYTES ? Buffer.from(shortened(text)) : bytes;
 }
 
-function answerFrom(
-  { headers, statusCode }: Response,
+function summarise(
+  { headers, statusCode }: RawResponse,
   method: string,
   text: string,
   hasDocument: boolean,
-): Answer {
+): ResponseSummary {
   const type = (headers['content-type'] ?? '').toLowerCase();
-  // CloudFront has headers of its own, which say nothing of what is behind.
-  const isSigned = Object.keys(headers).some((name) => /^x-(amzn?-(?!cf-)|minio-|rgw-)/i.test(name));
-  // A HEAD has no body; nothing but the type of what a GET would get tells the two apart.
+  // CloudFront adds headers of its own, whatever is behind it.
+  const hasS3Header = Object.keys(headers).some((name) => /^x-(amzn?-(?!cf-)|minio-|rgw-)/i.test(name));
+  // A HEAD has no body. Only the type of what a GET would return shows whether it is from S3.
   const mayBeS3 = method === 'HEAD' ? !/html|json|text\/plain/.test(type) : false;
   const hasBody = method !== 'HEAD' && text.trim() !== '';
   const server = headers.server ?? '';
   return {
-    isS3: hasDocument || mayBeS3 || (isSigned && !hasBody),
+    isS3: hasDocument || mayBeS3 || (hasS3Header && !hasBody),
     hasDocument,
     kind: kindOf(type, text),
     server: /^[\w ./()+-]{1,60}$/.test(server) ? server : '',
@@ -138,17 +141,17 @@ function kindOf(type: string, text: string): string {
   }
   if (type.includes('json') || /^[{[]/.test(start)) return 'JSON';
   if (start === '') return 'no S3 error document';
-  return /^[a-z]+\/[a-z0-9.+-]{1,40}/.exec(type)?.[0] ?? 'a text of its own';
+  return /^[a-z]+\/[a-z0-9.+-]{1,40}/.exec(type)?.[0] ?? 'a body of unknown type';
 }
 
-/** The code and the beginning of the message of a document that is too long to be parsed. */
+/** Reduces a document that is too long to parse to its code and the beginning of its message. */
 function shortened(text: string): string {
   const code = /<Code>([^<]{1,200})<\/Code>/.exec(text.slice(0, MAX_DOCUMENT_BYTES))?.[1] ?? 'Unknown';
   const [message = ''] = /(?<=<Message>)[^<]{0,4000}/.exec(text) ?? [];
   return `<Error><Code>${code}</Code><Message>${message.replace(/&[^;]{0,20}$/, '')}</Message></Error>`;
 }
 
-/** A body that breaks off still says something; one that is cancelled does not. */
+/** Returns what was received if the connection breaks, but throws if the request is cancelled. */
 async function firstBytes(body: unknown): Promise<Buffer> {
   if (body instanceof Uint8Array) return Buffer.from(body);
   const chunks: Buffer[] = [];
