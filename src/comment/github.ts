@@ -1,4 +1,4 @@
-/** GitHub's REST API: one client, the network it goes through, and when a request is worth another try. */
+/** GitHub's REST API: the client, its network access, and its retries. */
 import { once } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -16,42 +16,42 @@ export interface GitHubAccess {
   readonly apiUrl: string;
   readonly token: string;
   readonly proxies: Proxies;
-  /** Seconds that a request may take to its answer's last byte. */
+  /** Seconds until the last byte of the response. */
   readonly requestTimeout: number;
 }
 
-/** The client, as `@actions/github` makes it. */
+/** The client that `@actions/github` creates. */
 export type GitHub = ReturnType<typeof getOctokit>;
 
-/** How long a step waits for GitHub, all its waits together; a job should not be paid for longer ones. */
+/** How long a step waits for GitHub, in total. Longer waits would cost more runner time than a comment is worth. */
 export interface Patience {
-  /** Ends requests and waits. */
+  /** Aborts requests and waits. */
   readonly signal: AbortSignal;
   leftMs: number;
 }
 
-/** As much patience as a comment is worth. */
+/** The patience of one comment: 90 seconds. */
 export function patienceUntil(signal: AbortSignal): Patience {
   return { signal, leftMs: 90_000 };
 }
 
-/** Tries per request, the first included. */
+/** Tries of a request, including the first. */
 const MAX_TRIES = 4;
 const FIRST_PAUSE_MS = 500;
 const PAUSE_AT_LIMIT_MS = 60_000;
-/** How long a connection may stay silent. */
-const SILENCE_TIMEOUT_MS = 20_000;
+/** Idle timeout of a connection. */
+const IDLE_TIMEOUT_MS = 20_000;
 const MAX_REDIRECTS = 3;
-/** A page of 100 comments of 65,536 characters, each of them escaped in JSON, stays below. */
-const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Said with every request, so that answers keep their form when GitHub's next version comes. */
+/** More than a page of 100 comments of 65,536 characters, all escaped in JSON. */
+const MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+/** Sent with each request, so that responses keep their format when GitHub releases a new version. */
 const API_VERSION = '2022-11-28';
 
 /**
- * Opens a client. Reads are tried again where that may help; writes are not, because whoever writes looks first.
- * The library is loaded here, by nobody else, because reading the URL of the API is the first thing it does.
+ * Opens a client. It retries reads that may succeed later, but not writes: the caller reads again before it writes.
+ * `@actions/github` is loaded here, after the inputs were checked, because it reads the URL of the API when it loads.
  *
- * @throws WheelStoreError when the proxy to the API is of a kind that Node's agents do not speak to
+ * @throws WheelStoreError if Node's agents don't support the proxy
  */
 export async function openGitHub(access: GitHubAccess, patience: Patience): Promise<GitHub> {
   proxyTo(access.apiUrl, access.proxies);
@@ -76,12 +76,12 @@ export async function openGitHub(access: GitHubAccess, patience: Patience): Prom
   return client;
 }
 
-/** Octokit takes text for an answer where JSON is due. */
-function checked<Answer extends { readonly status: number; readonly data: unknown }>(
-  answer: Answer,
+/** Rejects text, which octokit accepts in place of JSON. */
+function checked<Result extends { readonly status: number; readonly data: unknown }>(
+  result: Result,
   apiUrl: string,
-): Answer {
-  if (answer.status === 204 || typeof answer.data === 'object') return answer;
+): Result {
+  if (result.status === 204 || typeof result.data === 'object') return result;
   throw new WheelStoreError({
     title: 'Not a GitHub response',
     reason: `${URL.parse(apiUrl)?.host} did not respond as GitHub's API does. It may be a sign-in page.`,
@@ -90,37 +90,37 @@ function checked<Answer extends { readonly status: number; readonly data: unknow
 }
 
 /**
- * Waits as long as the answer or the number of tries says.
+ * Waits before a retry, as long as the response or the backoff requires.
  *
  * @param tried - 1 after the first try
- * @throws the error itself where another try is of no use
+ * @throws the error itself if a retry cannot help
  */
 export async function pauseAfter(error: unknown, tried: number, patience: Patience): Promise<void> {
   patience.signal.throwIfAborted();
   const pause = isHttpError(error) ? pauseFor(refusalIn(error), tried, Date.now()) : undefined;
   if (pause === undefined || tried >= MAX_TRIES || pause > patience.leftMs) throw error;
-  // Whoever was sent away at the same moment shall not come back at the same moment.
+  // Jitter spreads the retries of jobs that were rejected at the same moment.
   const jittered = Math.min(Math.round(pause * (1 + Math.random() / 4)), patience.leftMs);
   patience.leftMs -= jittered;
-  trace(`GitHub: ${messageOf(error)} Trying again in ${jittered} ms.`);
+  trace(`GitHub: ${messageOf(error)} Retrying in ${jittered} ms.`);
   await delay(jittered, undefined, { signal: patience.signal });
 }
 
-/** Whether octokit threw it for an answer, or for want of one: anything else is a defect. */
+/** Whether octokit threw the error for a failed request. Anything else is a bug. */
 export function isHttpError(error: unknown): boolean {
   return (error as Error | undefined)?.name === 'HttpError';
 }
 
-/** What is read of an answer that is no success. */
+/** A response with an error status, or the failure to get one. */
 export interface Refusal {
-  /** undefined: there was no answer. */
+  /** undefined: there was no response. */
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string | number | undefined>>;
-  /** GitHub's own words, or those of the connection's end. */
+  /** GitHub's message, or that of the connection error. */
   readonly words: string;
 }
 
-/** Reads octokit's error, which says 500 where there was no answer. */
+/** Reads octokit's error. Its own status is 500 if there was no response. */
 export function refusalIn(error: unknown): Refusal {
   const { response, message } = error as {
     readonly message?: string;
@@ -138,19 +138,19 @@ export function refusalIn(error: unknown): Refusal {
   };
 }
 
-/** Whether GitHub says that we ask too much or too fast. */
+/** Whether GitHub limits our requests. */
 export function isLimit({ status, headers, words }: Refusal): boolean {
   const isSlowedDown = /rate limit/i.test(words) || headers['retry-after'] !== undefined;
   return status === 429 || (status === 403 && isSlowedDown);
 }
 
 /**
- * Milliseconds to wait before the request may be tried again: what the answer says, else longer each time (GitHub
- * docs, "Best practices for using the REST API", "Handle rate limit errors appropriately").
+ * Milliseconds to wait before a retry: what the response requires, otherwise an exponential backoff (GitHub docs,
+ * "Best practices for using the REST API", "Handle rate limit errors appropriately").
  *
  * @param tried - 1 after the first try
  * @param now - milliseconds since the epoch
- * @returns undefined where the same request would fail again
+ * @returns undefined if the same request would fail again
  */
 export function pauseFor(refusal: Refusal, tried: number, now: number): number | undefined {
   const { status, headers } = refusal;
@@ -164,8 +164,8 @@ export function pauseFor(refusal: Refusal, tried: number, now: number): number |
 }
 
 /**
- * `fetch` for octokit through Node's own agents, which know the proxies as those of the S3 client do. Redirects,
- * as from a repository's old name, are followed on the same host only: the request carries a token.
+ * `fetch` for octokit that uses Node's agents, and so the same proxies as the S3 client. It follows redirects, such as
+ * those of a renamed repository, on the same host only, because the request has a token.
  */
 function fetchThrough({ proxies, requestTimeout }: GitHubAccess): typeof fetch {
   const proxyEnv = proxies.variables;
@@ -181,30 +181,30 @@ function fetchThrough({ proxies, requestTimeout }: GitHubAccess): typeof fetch {
         agent,
         method: init.method ?? 'GET',
         headers: init.headers as Record<string, string>,
-        timeout: SILENCE_TIMEOUT_MS,
+        timeout: IDLE_TIMEOUT_MS,
         signal: AbortSignal.any([
           AbortSignal.timeout(requestTimeout * 1000),
           ...(init.signal ? [init.signal] : []),
         ]),
       });
-      // What ends the line while the body arrives is told by the answer's stream.
+      // A connection that breaks while the body arrives is an error of the response's stream.
       outgoing.on('error', () => undefined);
       outgoing.on('timeout', () =>
-        outgoing.destroy(new Error(`No answer within ${SILENCE_TIMEOUT_MS / 1000} seconds.`)),
+        outgoing.destroy(new Error(`No response within ${IDLE_TIMEOUT_MS / 1000} seconds.`)),
       );
       outgoing.end(init.body ?? undefined);
-      const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
-      const body = await readBody(answer);
-      const next = redirectOf(answer, url);
-      if (next === undefined || redirects === MAX_REDIRECTS) return responseOf(answer, body);
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+      const body = await readBody(response);
+      const next = redirectOf(response, url);
+      if (next === undefined || redirects === MAX_REDIRECTS) return responseOf(response, body);
       url = next;
     }
   };
 }
 
-async function readBody(answer: IncomingMessage): Promise<Buffer> {
-  const body = await readAtMost(answer, MAX_ANSWER_BYTES);
-  if (body === undefined) throw new Error('The answer is larger than any of GitHub’s.');
+async function readBody(response: IncomingMessage): Promise<Buffer> {
+  const body = await readAtMost(response, MAX_RESPONSE_BYTES);
+  if (body === undefined) throw new Error('The response is larger than any of GitHub’s.');
   return body;
 }
 
@@ -218,7 +218,7 @@ function redirectOf(
 }
 
 function responseOf({ statusCode = 0, headers }: IncomingMessage, body: Buffer): Response {
-  // Octokit takes a redirect that was not followed for a success; a Response of 204 may have no body at all.
+  // Octokit treats a redirect that was not followed as a success. A Response with the status 204 must not have a body.
   const isSuccess = statusCode >= 200 && statusCode < 300;
   const status = isSuccess ? statusCode : Math.min(Math.max(statusCode, 400), 599);
   return new Response(status === 204 ? null : Uint8Array.from(body), {
