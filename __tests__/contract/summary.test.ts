@@ -54,7 +54,7 @@ describe('the change in size against the commit before', () => {
     const { result, requests } = await storeAfterBase(job);
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
     expect(shownText(result.summary)).toMatch(
-      /\| Change \| \+97\.7 KiB \(\+\d\d\.\d%\) compared with .*bbbbbbb.*, the base of the pull request \|/,
+      /\| Change \| \+97\.7 KiB \(\+\d\d\.\d%\) against .*bbbbbbb.*, the base of the pull request \|/,
     );
     const asked = requests.filter(({ path }) => !path.endsWith('.claim'));
     expect(asked.map(({ operation }) => operation)).toEqual(['list', 'put', 'list', 'list']);

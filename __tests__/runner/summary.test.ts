@@ -51,10 +51,10 @@ function commandsIn(summary: string): string[] {
 
 describe('the change in size', () => {
   test.each([
-    ['more', 900_000, '+97.7 KiB (+11.1%) compared with'],
-    ['less', 1_250_000, '−244.1 KiB (−20.0%) compared with'],
-    ['a byte', 999_999, '+1 byte (+0.0%) compared with'],
-    ['none', 1_000_000, 'none compared with'],
+    ['more', 900_000, '+97.7 KiB (+11.1%) against'],
+    ['less', 1_250_000, '−244.1 KiB (−20.0%) against'],
+    ['a byte', 999_999, '+1 byte (+0.0%) against'],
+    ['none', 1_000_000, 'none against'],
   ])('%s', (_title, size, text) => {
     const summary = summaryOf([foo], {
       before: { size, earlier: { commit: BEFORE, description: 'the base' } },

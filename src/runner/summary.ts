@@ -114,7 +114,7 @@ function sizeChange(size: number, { size: old, earlier }: EarlierSize, inputs: C
   const difference = bytes === 0 ? 'none' : `${sign}${shortSize(Math.abs(bytes))}${percent}`;
   const commit = code(shortCommit(earlier.commit));
   const linked = onGitHub(inputs, `commit/${earlier.commit}`, commit);
-  return `${difference} compared with ${linked}, ${escapeCell(earlier.description)}`;
+  return `${difference} against ${linked}, ${escapeCell(earlier.description)}`;
 }
 
 function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string {
