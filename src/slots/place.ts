@@ -107,14 +107,9 @@ function claimOf(bucket: Bucket, placement: Placement, putId: string, cleanUpSig
     key,
     isThere: () => isThere,
     async put() {
-      try {
-        await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), withGracePeriod(signal));
-        isThere = true;
-      } catch (error) {
-        // If the request was cancelled, the object may exist.
-        isThere = signal.aborted;
-        throw error;
-      }
+      // If the request fails, the object may exist all the same.
+      isThere = true;
+      await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), withGracePeriod(signal));
     },
     async withdraw() {
       if (isThere) await removeMarker(bucket, key, placement, cleanUpSignal);
@@ -138,8 +133,8 @@ async function listPutList(bucket: Bucket, placement: Placement, own: OwnPut): P
       if ('error' in put) throw put.error;
       // A cancelled step removes its wheel up to this point. After `confirm`, it ends with success.
       placement.signal.throwIfAborted();
-      const placed = await confirm(bucket, placement, own.putId, put);
-      if (placed !== undefined) return { ...placed, isRemovable: false };
+      const placed = await confirm(bucket, placement, own, put);
+      if (placed !== undefined) return placed;
     } catch (error) {
       // Without an outcome, nothing was stored, unless a request was cancelled.
       if (put !== undefined || placement.signal.aborted) await removeOwn(bucket, placement, own);
@@ -277,22 +272,24 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
 async function confirm(
   bucket: Bucket,
   placement: Placement,
-  putId: string,
+  { putId, claim }: OwnPut,
   put: PutOutcome,
-): Promise<Placed | undefined> {
+): Promise<Found | undefined> {
   const signal = withGracePeriod(placement.signal);
-  const { ours: found } = await listSlotContent(bucket, placement, signal);
+  const { ours: found, sameClaims } = await listSlotContent(bucket, placement, signal);
   if (found === undefined) {
     if (put.outcome === 'created') throw vanished(bucket, placement);
     return undefined;
   }
+  // A store without conditions lets a step that listed before our put overwrite the object, and then remove it.
+  const isRemovable = !bucket.honoursConditions && sameClaims.some(({ key }) => key !== claim.key);
   if (put.outcome === 'created' && put.etag !== '' && put.etag === found.etag) {
-    return { wheel: asStored(placement, found), how: 'put' };
+    return { wheel: asStored(placement, found), how: 'put', isRemovable };
   }
   const head = await headObject(bucket, found.key, signal);
   if (head === undefined) return undefined;
   const wheel = await requireSameBytes(bucket, placement, head);
-  return head.metadata[PUT_ID] === putId ? { wheel, how: 'put' } : undefined;
+  return head.metadata[PUT_ID] === putId ? { wheel, how: 'put', isRemovable } : undefined;
 }
 
 /** @throws WheelStoreError if the object's bytes are not those of the wheel */

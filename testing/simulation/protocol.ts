@@ -1,0 +1,69 @@
+/** The real code of slots/place.ts and slots/publish.ts, bundled with simulated requests, waits and ids. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const SIMULATED = resolve(import.meta.dirname, 'simulated-bucket.ts');
+const WORLD = resolve(import.meta.dirname, 'world.ts');
+
+/** Modules whose place the simulation takes. */
+const REPLACED = /(?:bucket\/(?:objects|upload|text|deadline)\.ts|^node:timers\/promises|^node:crypto)$/;
+
+/** A change of the source, to see whether the search notices. */
+export interface Mutation {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export type Protocol = Pick<typeof import('../../src/slots/place.ts'), 'placeInSlot'>;
+
+/** Loads the protocol as it is, or with a mutation. */
+export async function loadProtocol(mutations: readonly Mutation[] = []): Promise<Protocol> {
+  const folder = await mkdtemp(join(tmpdir(), 'protocol-'));
+  try {
+    const outfile = join(folder, 'protocol.mjs');
+    await build({
+      stdin: { contents: "export { placeInSlot } from './src/slots/place.ts';", resolveDir: ROOT },
+      outfile,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      plugins: [simulated, mutated(mutations)],
+    });
+    return await import(pathToFileURL(outfile).href);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const simulated: Plugin = {
+  name: 'simulated',
+  setup({ onResolve }) {
+    onResolve({ filter: REPLACED }, ({ importer }) =>
+      importer.includes('simulation') ? undefined : { path: SIMULATED },
+    );
+    // One world for the schedule and the code that it runs.
+    onResolve({ filter: /world\.ts$/ }, () => ({ path: pathToFileURL(WORLD).href, external: true }));
+  },
+};
+
+function mutated(mutations: readonly Mutation[]): Plugin {
+  return {
+    name: 'mutated',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]src[\\/]slots[\\/]\w+\.ts$/ }, async ({ path }) => {
+        let contents = await readFile(path, 'utf8');
+        for (const { file, find, replace } of mutations) {
+          if (!path.replaceAll('\\', '/').endsWith(file)) continue;
+          if (contents.split(find).length !== 2) throw new Error(`${file} does not have once: ${find}`);
+          contents = contents.replace(find, () => replace);
+        }
+        return { contents, loader: 'ts' };
+      });
+    },
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * A store in memory, and steps whose requests a schedule carries out one at a time. The real code of src/slots runs
+ * against it: protocol.ts replaces only the modules that send requests, wait, or create ids.
+ */
+
+/** What an engine does with `If-None-Match` and `If-Match`. */
+export type Engine = 'honours' | 'ignores' | 'rejects';
+
+/** What happens to a request. All but `done` are faults, except that `cut` is what a cancelled step has to expect. */
+export type Fate =
+  /** Carried out, and the response arrives. */
+  | 'done'
+  /** Carried out, but no response arrives, in none of the SDK's tries. */
+  | 'lost'
+  /** Carried out, the response is lost, and the SDK's next try gets one. */
+  | 'repeated'
+  /** Rejected, as for want of a permission. */
+  | 'refused'
+  /** Not carried out, and no response arrives. */
+  | 'failed';
+
+/** One object of the store. */
+export interface StoredObject {
+  readonly size: number;
+  readonly etag: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly text?: string;
+}
+
+/** A request, or a pause, that a step is waiting for. */
+interface Pending {
+  readonly label: string;
+  readonly fates: readonly Fate[];
+  readonly patience: Patience;
+  /** Carries out the request. */
+  readonly carryOut: (fate: Fate) => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How long a request goes on after its step was cancelled: not at all, for three seconds, or for seven. */
+type Patience = 'none' | 'grace' | 'clean-up';
+
+/** What a schedule may do next. */
+export interface Move {
+  readonly step: number;
+  /** Which of the step's pending requests. */
+  readonly nth: number;
+  readonly kind: Fate | 'cancel' | 'crash';
+}
+
+const DONE: readonly Fate[] = ['done'];
+
+/** The error for a request without a response, or with a rejection. */
+export class SimulatedError extends Error {}
+
+/** One job's store step. */
+export class Step {
+  readonly index: number;
+  readonly controller = new AbortController();
+  status: 'running' | 'green' | 'failed' | 'crashed' = 'running';
+  isCancelled = false;
+  hasLeftOvers = false;
+  /** Whether it ever put a claim. */
+  hasClaimed = false;
+  /** More than one, if the step waits for several at once. */
+  pending: Pending[] = [];
+  /** Everything the step has seen: its code is deterministic, so this determines its state. */
+  history = '';
+  error: unknown;
+  requests = 0;
+
+  constructor(index: number) {
+    this.index = index;
+  }
+
+  /** The id of the step's put. */
+  get id(): string {
+    return `00000000-0000-4000-8000-00000000000${this.index}`;
+  }
+}
+
+/** Signals, by which the functions without a bucket know whose call it is. */
+const owners = new WeakMap<AbortSignal, { readonly step: Step; readonly patience: Patience }>();
+
+/** The step whose code starts to run now: ids are created before its first request. */
+let starting: Step | undefined;
+
+/** A signal that stays unaborted when the step is cancelled. */
+export function patientSignal(signal: AbortSignal, patience: Patience): AbortSignal {
+  const owner = owners.get(signal);
+  if (owner === undefined) throw new Error('A signal of no step.');
+  const patient = new AbortController().signal;
+  owners.set(patient, { step: owner.step, patience });
+  return patient;
+}
+
+/** The id for the put of the step that is starting. */
+export function newId(): string {
+  if (starting === undefined) throw new Error('No step is starting.');
+  return starting.id;
+}
+
+/** Waits until the schedule lets the step go on. */
+export function pause(signal: AbortSignal): Promise<unknown> {
+  return request(signal, 'pause', ['done'], () => undefined);
+}
+
+/** Sends a request: waits until the schedule decides what happens to it. */
+export function request(
+  signal: AbortSignal,
+  label: string,
+  fates: readonly Fate[],
+  carryOut: (fate: Fate) => unknown,
+): Promise<unknown> {
+  const owner = owners.get(signal);
+  if (owner === undefined) throw new Error('A signal of no step.');
+  const { step, patience } = owner;
+  if (signal.aborted) return Promise.reject(signal.reason);
+  step.requests += 1;
+  return new Promise((resolve, reject) => {
+    if (label.endsWith('.claim') && label.startsWith('put')) step.hasClaimed = true;
+    step.pending.push({ label, fates, patience, carryOut, resolve, reject });
+  });
+}
+
+/** Steps and the store that they share. */
+export class World {
+  readonly objects = new Map<string, StoredObject>();
+  readonly steps: readonly Step[];
+  readonly engine: Engine;
+  /** Whether the store is AWS, which certainly honours conditions. */
+  readonly isAws: boolean;
+
+  constructor(count: number, engine: Engine, isAws: boolean) {
+    this.engine = engine;
+    this.isAws = isAws;
+    this.steps = Array.from({ length: count }, (_, index) => new Step(index));
+    for (const step of this.steps) owners.set(step.controller.signal, { step, patience: 'none' });
+  }
+
+  /** Starts the code of a step, which runs until its first request. */
+  start(step: Step, run: () => Promise<void>): void {
+    starting = step;
+    run().then(
+      () => {
+        if (step.status === 'running') step.status = 'green';
+      },
+      (error: unknown) => {
+        if (step.status !== 'running') return;
+        step.status = 'failed';
+        step.error = error;
+      },
+    );
+    starting = undefined;
+  }
+
+  /**
+   * All moves in this state.
+   *
+   * @param withFaults - whether to include those that are faults
+   */
+  moves(withFaults: boolean): Move[] {
+    return this.steps.flatMap(({ index, pending, status, isCancelled }) => {
+      if (status !== 'running' || pending.length === 0) return [];
+      const moves: Move[] = pending.flatMap(({ fates, patience }, nth) => {
+        // When the grace period is over, a request ends without a response. That is no further fault.
+        const isEnding = isCancelled && patience === 'grace';
+        const possible = withFaults ? fates : isEnding ? fates.filter((fate) => fate !== 'repeated') : DONE;
+        return possible.map((kind) => ({ step: index, nth, kind }));
+      });
+      if (!withFaults) return moves;
+      if (!isCancelled) moves.push({ step: index, nth: 0, kind: 'cancel' });
+      moves.push({ step: index, nth: 0, kind: 'crash' });
+      return moves;
+    });
+  }
+
+  /** Whether a move is a fault, of which a schedule has only so many. */
+  isFault({ step: index, nth, kind }: Move): boolean {
+    const { isCancelled, pending } = this.steps[index]!;
+    if (kind === 'done') return false;
+    return !(isCancelled && pending[nth]?.patience === 'grace' && kind !== 'crash');
+  }
+
+  /**
+   * Makes a move. The steps go on until each waits for its next request: await {@link settled}.
+   *
+   * @returns what it did, for people
+   */
+  move({ step: index, nth, kind }: Move): string {
+    const step = this.steps[index]!;
+    const request = step.pending[nth]!;
+    if (kind === 'crash') {
+      step.status = 'crashed';
+      step.pending = [];
+      return `${index} crashes before ${request.label}`;
+    }
+    if (kind === 'cancel') {
+      step.isCancelled = true;
+      step.history += ';cancel';
+      const reason = new SimulatedError('cancelled');
+      const ended = step.pending.filter(({ patience }) => patience === 'none');
+      step.pending = step.pending.filter(({ patience }) => patience !== 'none');
+      step.controller.abort(reason);
+      for (const { reject } of ended) reject(reason);
+      return `${index} is cancelled at ${request.label}`;
+    }
+    step.pending.splice(nth, 1);
+    try {
+      const value = request.carryOut(kind);
+      step.history += `;${request.label}=${kind}:${JSON.stringify(value) ?? ''}`;
+      request.resolve(value);
+    } catch (error) {
+      step.history += `;${request.label}=${kind}!`;
+      request.reject(error);
+    }
+    return `${index} ${request.label}${kind === 'done' ? '' : ` (${kind})`}`;
+  }
+
+  /** A text that is the same for states that can't be told apart by anything that may follow. */
+  fingerprint(): string {
+    const objects = [...this.objects].map(([key, { etag, metadata, text }]) => `${key}|${etag}|${metadata['put-id']}|${text ?? ''}`);
+    const steps = this.steps.map(
+      ({ status, history, isCancelled, hasLeftOvers, hasClaimed, pending }) =>
+        `${status}${isCancelled}${hasLeftOvers}${hasClaimed}${status === 'running' ? `${history}>${pending.map(({ label }) => label)}` : ''}`,
+    );
+    return `${objects.sort().join('\n')}\n\n${steps.join('\n')}`;
+  }
+}
+
+/** Lets all steps run until they wait. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
