@@ -73,7 +73,11 @@ describe.each([
       job,
       isAws,
       (seen) => {
-        if (isOfWheel(seen, 'put')) void child.promise.then((process) => process.kill('SIGTERM'));
+        if (isOfWheel(seen, 'put')) {
+          void child.promise.then((process) => process.kill('SIGTERM'));
+          // Held back, so that the step can't end before the signal arrives.
+          return { answerAfter: isRemoving.promise };
+        }
         if (!isOfWheel(seen, 'delete')) return undefined;
         isRemoving.resolve();
         return { after: mayRemove.promise };
@@ -95,12 +99,14 @@ describe.each([
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const child = Promise.withResolvers<ChildProcess>();
+    const ended = child.promise.then((process) => once(process, 'exit'));
     const cancelled = await store(
       job,
       isAws,
       (seen) => {
-        if (isOfWheel(seen, 'put')) void child.promise.then((process) => process.kill('SIGTERM'));
-        return undefined;
+        if (!isOfWheel(seen, 'put')) return undefined;
+        void child.promise.then((process) => process.kill('SIGTERM'));
+        return { answerAfter: ended };
       },
       child.resolve,
     );
