@@ -514,7 +514,11 @@ describe('text from outside is not interpreted', () => {
 
 describe('the pause before a retry', () => {
   const NOW = 1_700_000_000_000;
-  const response = (status: number | undefined, words = '', headers = {}) => ({ status, words, headers });
+  const response = (status: number | undefined, message = '', headers = {}) => ({
+    status,
+    message,
+    headers,
+  });
   test.each<[title: string, refusal: ReturnType<typeof response>, tried: number, pause: number | undefined]>([
     ['no response', response(undefined), 1, 500],
     ['no response for the third time', response(undefined), 3, 2000],
@@ -553,14 +557,14 @@ describe('the pause before a retry', () => {
   });
 
   test('GitHub’s message is shortened to one line', () => {
-    const words = `a\n${'b'.repeat(1000)}`;
-    expect(refusalIn({ response: { status: 500, headers: {}, data: { message: words } } }).words).toMatch(
+    const message = `a\n${'b'.repeat(1000)}`;
+    expect(refusalIn({ response: { status: 500, headers: {}, data: { message } } }).message).toMatch(
       /^a b{298}$/,
     );
     expect(refusalIn(new Error('connect ECONNREFUSED'))).toEqual({
       status: undefined,
       headers: {},
-      words: 'connect ECONNREFUSED',
+      message: 'connect ECONNREFUSED',
     });
   });
 });

@@ -16,8 +16,8 @@ beforeAll(async () => {
 });
 
 /**
- * Runs a step that believes it talks to AWS: its requests go to AWS's host names over TLS, through a proxy that
- * leads them to the test server.
+ * Runs a step without a custom endpoint: its requests go to AWS's host names over TLS, through a proxy that forwards
+ * them to the test server.
  */
 async function onAws(
   job: Job,
@@ -33,7 +33,7 @@ async function onAws(
 }
 
 describe('on AWS', () => {
-  test('store sends list, put, list; without announcement, with a checksum', async () => {
+  test('store sends list, put, list: no claim, and a checksum', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const { result, hosts, seen } = await onAws(job, 'store', { index: 'false' });
@@ -43,7 +43,7 @@ describe('on AWS', () => {
     const put = seen.requests[1]!;
     expect(put.headers['if-none-match']).toBe('*');
     expect(put.headers['x-amz-checksum-crc32']).toBeDefined();
-    // TLS protects the body: no second SHA-256 of it, for the signature.
+    // TLS protects the body, so the signature doesn't cover its SHA-256.
     expect(put.headers['x-amz-content-sha256']).toBe('UNSIGNED-PAYLOAD');
     expect(put.headers['content-length']).toBe(String(put.bytes));
     expect(result.outputs['wheel-url']).toBe(
@@ -51,7 +51,7 @@ describe('on AWS', () => {
     );
   });
 
-  test('the index takes one look and one put of each page', async () => {
+  test('the index takes one get and one put per page, and one list', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const { result, seen } = await onAws(job, 'store');
@@ -60,7 +60,7 @@ describe('on AWS', () => {
     expect(operations).toEqual(['list', 'put', 'list', 'get', 'get', 'list', 'put', 'put']);
   });
 
-  test('large wheels go up and come back', async () => {
+  test('large wheels are uploaded and downloaded unchanged', async () => {
     await using job = await startJob(bucket);
     const bytes = await readFile(await makeWheel(job.dist, W, LARGE));
     const { result, seen } = await onAws(job, 'store', { index: 'false' });
@@ -73,7 +73,7 @@ describe('on AWS', () => {
     expect(await readdir(join(job.workspace, 'new'))).toEqual([W]);
   });
 
-  test('two jobs that store different wheels into one slot at the same moment: at most one stays', async () => {
+  test('two jobs that store different wheels into one slot at the same time: at most one remains', async () => {
     await using one = await startJob(bucket);
     await using two = await startJob(bucket, one.prefix);
     await makeWheel(one.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');

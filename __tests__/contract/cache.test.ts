@@ -35,7 +35,7 @@ afterAll(async () => {
   await service[Symbol.asyncDispose]();
 });
 
-/** A job, and what its fetches ask of the bucket. */
+/** A job, and a proxy that records what its fetches request from the bucket. */
 interface CachingJob extends Job {
   /** The job's folder for temporary files. */
   readonly temp: string;
@@ -46,17 +46,17 @@ interface CachingJob extends Job {
   reads(): number;
 }
 
-/** Starts a job with a wheel of its own in the store; its bytes are returned as well. */
+/** Starts a job with its own wheel in the store, and returns the wheel's bytes as well. */
 async function startCachingJob(
   onStart?: (child: ChildProcess) => void,
 ): Promise<CachingJob & { bytes: Buffer }> {
   const job = await startJob(bucket);
   const wheel = await makeWheel(job.workspace, `built/${W}`, { metadata: [`Keywords: ${job.prefix}`] });
   expect((await job.step('store', { path: 'built', index: 'false' })).errors).toEqual([]);
-  return { ...(await caching(job, onStart)), bytes: await readFile(wheel) };
+  return { ...(await withCaching(job, onStart)), bytes: await readFile(wheel) };
 }
 
-async function caching(job: Job, onStart?: (child: ChildProcess) => void): Promise<CachingJob> {
+async function withCaching(job: Job, onStart?: (child: ChildProcess) => void): Promise<CachingJob> {
   const s3 = await startFaultProxy(bucket.endpoint);
   const temp = join(job.workspace, 'temp');
   await mkdir(temp, { recursive: true });
@@ -79,7 +79,7 @@ async function caching(job: Job, onStart?: (child: ChildProcess) => void): Promi
   };
 }
 
-/** A proxy before the cache service, and the environment of a step that takes it for the service. */
+/** A proxy in front of the cache service, and the environment of a step that uses it. */
 async function startCacheProxy(rule: (seen: SeenRequest) => Fault) {
   const proxy = await startFaultProxy(service.url, rule);
   const url = `${proxy.endpoint}${new URL(service.url).pathname}`;
@@ -90,7 +90,7 @@ const isLookUp = ({ path }: SeenRequest) => path.endsWith('/cache');
 const isReservation = ({ path }: SeenRequest) => path.endsWith('/caches');
 const isUpload = ({ path }: SeenRequest) => /\/caches\/\d+$/.test(path);
 
-/** The wheel is there, whole, and nothing else; the step succeeded. */
+/** Expects that the step succeeded and left the complete wheel, and nothing else. */
 async function expectFetched(job: CachingJob, result: StepResult, bytes: Buffer, folder = 'dist') {
   expect(result).toMatchObject({ code: 0, errors: [] });
   expect(await readFile(join(job.workspace, folder, W))).toEqual(bytes);
@@ -98,22 +98,22 @@ async function expectFetched(job: CachingJob, result: StepResult, bytes: Buffer,
   expect((await readdir(job.temp)).filter((name) => name !== NOTES_FOLDER)).toEqual([]);
 }
 
-/** Lets the job keep its wheel, and returns the archive that the service now has of it. */
-async function kept(job: CachingJob): Promise<string> {
+/** Makes the job save its wheel to the cache, and returns the path of the new archive. */
+async function saveToCache(job: CachingJob): Promise<string> {
   const before = await service.archives();
   expect((await job.fetch({ path: 'first' })).log).toContain(`Saved ${W} to the Actions cache`);
   const [archive] = (await service.archives()).filter((path) => !before.includes(path));
   return archive!;
 }
 
-/** Puts other entries into an archive, compressed as it was. */
+/** Replaces the entries of an archive, keeping its compression. */
 async function replaceEntries(archive: string, entries: readonly TarEntry[]): Promise<void> {
   const isZstd = (await readFile(archive)).readUInt32LE() === 0xfd2fb528;
   await writeFile(archive, (isZstd ? zstdCompressSync : gzipSync)(tarBytes(entries)));
 }
 
-describe('the cache is asked first', () => {
-  test('a miss comes from the bucket and is kept; a hit is not read from the bucket', async () => {
+describe('the cache is queried first', () => {
+  test('a miss is downloaded from the bucket and saved; a hit is not read from the bucket', async () => {
     await using job = await startCachingJob();
     const first = await job.fetch();
     await expectFetched(job, first, job.bytes);
@@ -122,7 +122,7 @@ describe('the cache is asked first', () => {
     expect(first.log).toContain(`Not in the Actions cache: ${W} (${key})`);
     expect(first.log).toContain(`Saved ${W} to the Actions cache as ${key}`);
 
-    await using other = await caching(await startJob(bucket, job.prefix));
+    await using other = await withCaching(await startJob(bucket, job.prefix));
     const second = await other.fetch({ path: 'another/folder' });
     await expectFetched(other, second, job.bytes, 'another/folder');
     expect(other.s3.operations()).toEqual(['list', 'head']);
@@ -134,25 +134,25 @@ describe('the cache is asked first', () => {
     expect([...first.warnings, ...second.warnings]).toEqual([]);
   });
 
-  test('entries are by SHA-256: the same bytes of another commit are a hit', async () => {
+  test('entries are keyed by SHA-256: the same bytes of another commit are a hit', async () => {
     await using job = await startCachingJob();
-    await kept(job);
+    await saveToCache(job);
     const commit = 'b'.repeat(40);
     await job.step('store', { path: 'built', index: 'false', commit });
     await expectFetched(job, await job.fetch({ commit }), job.bytes);
     expect(job.reads()).toBe(1);
   });
 
-  test('a file that is there already is neither asked for nor kept', async () => {
+  test('a file that exists already is neither looked up nor saved', async () => {
     await using job = await startCachingJob();
     await using cache = await startCacheProxy(() => undefined);
     await job.fetch({ path: 'built' }, cache.env);
     expect(cache.requests).toEqual([]);
   });
 
-  test('several wheels: each from where it is', async () => {
+  test('several wheels: some from the cache, the others from the bucket', async () => {
     await using plain = await startJob(bucket);
-    await using job = await caching(plain);
+    await using job = await withCaching(plain);
     for (const target of ['one', 'two']) {
       await makeWheel(job.workspace, `${target}/${target}-1.0-py3-none-any.whl`, { metadata: [job.prefix] });
       expect((await job.step('store', { path: target, target })).errors).toEqual([]);
@@ -172,9 +172,9 @@ describe('the cache is asked first', () => {
     ]);
   });
 
-  test('all or none: a wheel from the cache does not stay when another fails', async () => {
+  test('all or none: a wheel from the cache is removed if another fails', async () => {
     await using plain = await startJob(bucket);
-    await using job = await caching(plain);
+    await using job = await withCaching(plain);
     for (const target of ['one', 'two']) {
       await makeWheel(job.workspace, `${target}/${target}-1.0-py3-none-any.whl`, { metadata: [job.prefix] });
       expect((await job.step('store', { path: target, target })).errors).toEqual([]);
@@ -191,9 +191,9 @@ describe('the cache is asked first', () => {
     expect((await readdir(job.temp)).filter((name) => name !== NOTES_FOLDER)).toEqual([]);
   });
 
-  test('the old layout notes no SHA-256: nothing is asked for and nothing kept', async () => {
+  test('the old layout has no SHA-256: nothing is looked up or saved', async () => {
     await using plain = await startJob(bucket);
-    await using job = await caching(plain);
+    await using job = await withCaching(plain);
     await using cache = await startCacheProxy(() => undefined);
     const bytes = Buffer.from(wheelBytes(W));
     await bucket.put(`${job.prefix}/${COMMIT}/${W}`, bytes);
@@ -203,7 +203,7 @@ describe('the cache is asked first', () => {
 
   test('two jobs at the same time', async () => {
     await using job = await startCachingJob();
-    await using other = await caching(await startJob(bucket, job.prefix));
+    await using other = await withCaching(await startJob(bucket, job.prefix));
     const results = await Promise.all([job.fetch(), other.fetch()]);
     await expectFetched(job, results[0], job.bytes);
     await expectFetched(other, results[1], job.bytes);
@@ -214,7 +214,7 @@ describe('the cache is asked first', () => {
 });
 
 describe('without cache: true', () => {
-  /** Our scripts that the step and the processes it started loaded, as V8 noted them, by name. */
+  /** Our scripts that the step and its child processes loaded, as recorded by V8: text by name. */
   async function loaded(job: CachingJob, cache: string): Promise<Map<string, string>> {
     const folder = join(job.workspace, `coverage-${cache}`);
     expect((await job.fetch({ cache, path: cache }, { NODE_V8_COVERAGE: folder })).errors).toEqual([]);
@@ -232,7 +232,7 @@ describe('without cache: true', () => {
     );
   }
 
-  test('nothing of it is loaded', async () => {
+  test('none of its code is loaded', async () => {
     await using job = await startCachingJob();
     const [without, having] = [await loaded(job, 'false'), await loaded(job, 'true')];
     expect([...without.keys()]).toContain('fetch.js');
@@ -246,7 +246,7 @@ describe('without cache: true', () => {
   });
 });
 
-describe('what is kept is not the wheel', () => {
+describe('the cached entry is not the wheel', () => {
   const wheel = { name: 'wheel' };
   const cases: [name: string, entries: (bytes: Buffer, workspace: string) => TarEntry[]][] = [
     ['other bytes of the same size', (bytes) => [{ ...wheel, body: Buffer.alloc(bytes.length) }]],
@@ -259,18 +259,18 @@ describe('what is kept is not the wheel', () => {
       (_, workspace) => [{ ...wheel, type: '1', target: join(workspace, 'built', W) }],
     ],
     ['a file above the folder', () => [{ name: '../escaped', body: Buffer.from('x') }]],
-    ['a file two above', () => [{ name: '../../escaped', body: Buffer.from('x') }]],
+    ['a file two folders above', () => [{ name: '../../escaped', body: Buffer.from('x') }]],
     ['an absolute name', (_, workspace) => [{ name: join(workspace, 'escaped'), body: Buffer.from('x') }]],
     ['the folder above itself', () => [{ name: '..', type: '5', mode: 0o777 }]],
     [
-      'a link out of the folder and a file behind it',
+      'a link out of the folder and a file below it',
       (_, workspace) => [
         { name: 'out', type: '2', target: workspace },
         { name: 'out/escaped', body: Buffer.from('x') },
       ],
     ],
     [
-      'a link out of the folder in the wheel’s place and a file behind it',
+      'a link out of the folder under the wheel’s name, and a file written through it',
       (bytes, workspace) => [
         { ...wheel, type: '2', target: join(workspace, 'escaped') },
         { ...wheel, body: Buffer.alloc(bytes.length) },
@@ -278,29 +278,32 @@ describe('what is kept is not the wheel', () => {
     ],
   ];
 
-  test.each(cases)('%s: thrown away, told, and the bucket is asked', async (_name, entries) => {
-    await using job = await startCachingJob();
-    const archive = await kept(job);
-    await replaceEntries(archive, entries(job.bytes, job.workspace));
-    const before = (await readdir(job.workspace)).sort();
-    const result = await job.fetch();
-    await expectFetched(job, result, job.bytes);
-    expect(job.reads()).toBe(2);
-    expect(result.warnings).toEqual([
-      expect.stringContaining(`gh cache delete wheel-store-${sha256(job.bytes)}`),
-    ]);
-    expect(result.log).not.toContain('Saved');
-    expect((await readdir(job.workspace)).sort()).toEqual([...before, 'dist'].sort());
-    expect(await readFile(join(job.workspace, 'built', W))).toEqual(job.bytes);
-  });
+  test.each(cases)(
+    '%s: discarded with a warning, and the wheel is downloaded from the bucket',
+    async (_name, entries) => {
+      await using job = await startCachingJob();
+      const archive = await saveToCache(job);
+      await replaceEntries(archive, entries(job.bytes, job.workspace));
+      const before = (await readdir(job.workspace)).sort();
+      const result = await job.fetch();
+      await expectFetched(job, result, job.bytes);
+      expect(job.reads()).toBe(2);
+      expect(result.warnings).toEqual([
+        expect.stringContaining(`gh cache delete wheel-store-${sha256(job.bytes)}`),
+      ]);
+      expect(result.log).not.toContain('Saved');
+      expect((await readdir(job.workspace)).sort()).toEqual([...before, 'dist'].sort());
+      expect(await readFile(join(job.workspace, 'built', W))).toEqual(job.bytes);
+    },
+  );
 
   test.each([
     ['a truncated archive', (bytes: Buffer) => bytes.subarray(0, bytes.length / 2)],
-    ['no archive at all', () => Buffer.from('<html>Sign in</html>')],
+    ['not an archive', () => Buffer.from('<html>Sign in</html>')],
     ['an empty archive', () => Buffer.alloc(0)],
   ])('%s', async (_name, change) => {
     await using job = await startCachingJob();
-    const archive = await kept(job);
+    const archive = await saveToCache(job);
     await writeFile(archive, change(await readFile(archive)));
     const result = await job.fetch();
     await expectFetched(job, result, job.bytes);
@@ -308,9 +311,9 @@ describe('what is kept is not the wheel', () => {
     expect(result.warnings).toHaveLength(1);
   });
 
-  test('a harmless name with the right bytes is the wheel', async () => {
+  test('the right bytes under another name are the wheel', async () => {
     await using job = await startCachingJob();
-    const archive = await kept(job);
+    const archive = await saveToCache(job);
     await replaceEntries(archive, [{ name: '../escaped', body: job.bytes, mode: 0o4755 }]);
     await expectFetched(job, await job.fetch(), job.bytes);
     expect(job.reads()).toBe(1);
@@ -321,14 +324,14 @@ describe('a broken cache never breaks the job', () => {
   const closed = 'http://127.0.0.1:9/';
   const v2 = (url: string) => ({ ACTIONS_CACHE_SERVICE_V2: '1', ACTIONS_RESULTS_URL: url });
   const cases: [name: string, env: Record<string, string | undefined>][] = [
-    ['nobody listens', { ACTIONS_CACHE_URL: closed }],
-    ['nobody listens (second version)', v2(closed)],
-    ['it has no address', v2('http://cache.invalid/')],
-    ['its URL is none', v2('nonsense')],
-    ['there is no token', { ...v2(closed), ACTIONS_RUNTIME_TOKEN: undefined }],
-    ['the temporary folder cannot be made', { RUNNER_TEMP: '/dev/null/temp' }],
+    ['connection refused', { ACTIONS_CACHE_URL: closed }],
+    ['connection refused (version 2)', v2(closed)],
+    ['a host that does not exist', v2('http://cache.invalid/')],
+    ['an invalid URL', v2('nonsense')],
+    ['no token', { ...v2(closed), ACTIONS_RUNTIME_TOKEN: undefined }],
+    ['a temporary folder that cannot be created', { RUNNER_TEMP: '/dev/null/temp' }],
   ];
-  test.each(cases)('%s: one warning, and the bucket', async (_name, env) => {
+  test.each(cases)('%s: one warning, and a download from the bucket', async (_name, env) => {
     await using job = await startCachingJob();
     const result = await job.fetch({}, env);
     await expectFetched(job, result, job.bytes);
@@ -339,9 +342,9 @@ describe('a broken cache never breaks the job', () => {
   });
 
   test.each([
-    ['the runner names no service', { ACTIONS_CACHE_URL: undefined }],
+    ['a runner without the service’s URL', { ACTIONS_CACHE_URL: undefined }],
     [
-      'an Enterprise Server without one',
+      'an Enterprise Server without a cache service',
       {
         ACTIONS_CACHE_URL: undefined,
         ACTIONS_RESULTS_URL: closed,
@@ -349,10 +352,10 @@ describe('a broken cache never breaks the job', () => {
         GITHUB_SERVER_URL: 'https://ghe.example.com',
       },
     ],
-    ['a tar that is not GNU’s', { PATH: '/nonexistent' }],
+    ['no GNU tar', { PATH: '/nonexistent' }],
     ['a temporary folder with a space', { RUNNER_TEMP: '/tmp/with space' }],
-    ['an organisation that closed it', { ACTIONS_CACHE_MODE: 'none' }],
-  ])('%s: a plain line', async (_name, env) => {
+    ['an organisation that disabled it', { ACTIONS_CACHE_MODE: 'none' }],
+  ])('%s: a line in the log, and no warning', async (_name, env) => {
     await using job = await startCachingJob();
     const result = await job.fetch({}, env);
     await expectFetched(job, result, job.bytes);
@@ -365,10 +368,10 @@ describe('a broken cache never breaks the job', () => {
     ['fails', { status: 500 }],
     ['gets a sign-in page', { status: 200, body: '<html>Sign in</html>' }],
     [
-      'gets an answer without a place',
+      'gets a response without a location',
       { status: 200, body: '{}', headers: { 'content-type': 'application/json' } },
     ],
-  ] as const)('the look-up %s: one warning, and nothing more is asked', async (_name, fault) => {
+  ] as const)('the look-up %s: one warning, and no further requests', async (_name, fault) => {
     await using job = await startCachingJob();
     await using cache = await startCacheProxy((seen) => (isLookUp(seen) ? fault : undefined));
     const result = await job.fetch({}, cache.env);
@@ -383,7 +386,7 @@ describe('a broken cache never breaks the job', () => {
     ['the reservation fails', isReservation, { status: 500 }, 1],
     ['the upload fails', isUpload, { status: 500 }, 1],
     ['the upload is refused', isUpload, { status: 403 }, 1],
-  ] as const)('%s: the wheel is there all the same', async (_name, at, fault, warnings) => {
+  ] as const)('%s: the wheel is fetched all the same', async (_name, at, fault, warnings) => {
     await using job = await startCachingJob();
     await using cache = await startCacheProxy((seen) => (at(seen) ? fault : undefined));
     const result = await job.fetch({}, cache.env);
@@ -396,7 +399,7 @@ describe('a broken cache never breaks the job', () => {
 
 describe('cancelled', () => {
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s while the cache is asked: nothing is left',
+    '%s during the look-up in the cache: no file remains',
     async (signal) => {
       let child: ChildProcess | undefined;
       await using job = await startCachingJob((started) => {
@@ -418,7 +421,7 @@ describe('cancelled', () => {
   );
 
   test.each(['SIGINT', 'SIGTERM'] as const)(
-    '%s while the wheel is being kept: it is fetched',
+    '%s while the wheel is being saved: it has been fetched',
     async (signal) => {
       let child: ChildProcess | undefined;
       await using job = await startCachingJob((started) => {
@@ -438,7 +441,7 @@ describe('cancelled', () => {
 });
 
 describe('killed', () => {
-  test('SIGKILL while the cache is asked: what was started for it ends too', async () => {
+  test('SIGKILL during the look-up in the cache: the cache process ends too', async () => {
     let child: ChildProcess | undefined;
     await using job = await startCachingJob((started) => {
       child = started;
@@ -459,7 +462,7 @@ describe('killed', () => {
 });
 
 describe('the disk', () => {
-  test('two disks: the wheel comes and goes all the same', async () => {
+  test('a temporary folder on another disk: the wheel is saved and restored all the same', async () => {
     await using job = await startCachingJob();
     const isLinux = process.platform === 'linux';
     const temp = await mkdtemp(join(isLinux ? '/dev/shm' : tmpdir(), 'temp-'));
@@ -480,13 +483,13 @@ describe('the disk', () => {
     }
   });
 
-  test('without room for archive and wheel at once: the cache is not asked', async () => {
+  test('no room for both archive and wheel: the cache is not queried', async () => {
     await using job = await startCachingJob();
     await using cache = await startCacheProxy(() => undefined);
     const { bavail, bsize } = await statfs(job.temp);
     const size = Math.round(bavail * bsize * 0.6);
     await using s3 = await startFaultProxy(bucket.endpoint, ({ operation }) =>
-      operation === 'head' ? { change: (answer) => withLength(answer, size) } : undefined,
+      operation === 'head' ? { change: (response) => withLength(response, size) } : undefined,
     );
     const { log } = await job.fetch({ 'endpoint-url': s3.endpoint }, cache.env);
     expect(log).toMatch(
@@ -496,12 +499,12 @@ describe('the disk', () => {
   });
 });
 
-function withLength(answer: Answer, size: number): Answer {
-  return { ...answer, headers: { ...answer.headers, 'content-length': String(size) } };
+function withLength(response: Answer, size: number): Answer {
+  return { ...response, headers: { ...response.headers, 'content-length': String(size) } };
 }
 
 describe('the log', () => {
-  test('holds no token and no place of an archive, with step debugging too', async () => {
+  test('contains no token and no location of an archive, even with step debugging', async () => {
     await using job = await startCachingJob();
     const first = await job.fetch({}, { RUNNER_DEBUG: '1' });
     const second = await job.fetch({ path: 'second' }, { RUNNER_DEBUG: '1' });
@@ -509,7 +512,7 @@ describe('the log', () => {
     for (const { log } of [first, second]) expect(log).not.toMatch(new RegExp(`${TOKEN}|artifacts/\\d`));
   });
 
-  test('shows what @actions/cache says only with step debugging on', async () => {
+  test('contains the messages of @actions/cache only with step debugging', async () => {
     await using job = await startCachingJob();
     const { log } = await job.fetch();
     const shown = log.split('\n').filter((line) => line !== '' && !line.startsWith('::debug::'));
@@ -517,7 +520,7 @@ describe('the log', () => {
   });
 });
 
-describe('the second version of the service, by a stand-in', () => {
+describe('version 2 of the service, as a stand-in', () => {
   test('a miss, then a hit, through signed URLs of Azure’s host', async () => {
     await using cache = await startCacheServiceV2();
     await using job = await startCachingJob();
@@ -537,7 +540,7 @@ describe('the second version of the service, by a stand-in', () => {
     ]);
   });
 
-  test('no signature and no token in the log, with step debugging too', async () => {
+  test('no signature and no token in the log, even with step debugging', async () => {
     await using cache = await startCacheServiceV2();
     await using job = await startCachingJob();
     const env = { ...cache.env, RUNNER_DEBUG: '1' };
@@ -546,10 +549,10 @@ describe('the second version of the service, by a stand-in', () => {
     expect(logs.join('')).not.toMatch(/sig=|runtime-token|add-mask/);
   });
 
-  test('two jobs at the same time: one keeps it, the other says so', async () => {
+  test('two jobs at the same time: one saves the wheel, the other logs that it did not', async () => {
     await using cache = await startCacheServiceV2();
     await using job = await startCachingJob();
-    await using other = await caching(await startJob(bucket, job.prefix));
+    await using other = await withCaching(await startJob(bucket, job.prefix));
     let arrived = 0;
     const both = Promise.withResolvers<void>();
     await using proxy = await startFaultProxy(cache.url, ({ path }) => {
@@ -573,8 +576,8 @@ describe('the second version of the service, by a stand-in', () => {
     ['the quota is exceeded', 'CreateCacheEntry', 403, 'insufficient usage to create', 0],
     ['writing is denied', 'CreateCacheEntry', 200, 'cache write denied: read-only token', 0],
     ['the blob is refused', 'PUT blob', 403, '', 1],
-    ['the end is refused', 'FinalizeCacheEntryUpload', 400, 'size', 1],
-  ])('%s: the job goes on', async (_name, at, status, msg, warnings) => {
+    ['the finalization is refused', 'FinalizeCacheEntryUpload', 400, 'size', 1],
+  ])('%s: the job continues', async (_name, at, status, msg, warnings) => {
     await using cache = await startCacheServiceV2((call) =>
       call === at ? { status, body: { ok: false, code: 'refused', msg, message: msg } } : undefined,
     );

@@ -15,8 +15,8 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Runs a step and sends it a signal at a moment between its start and, when nothing disturbs it, its end. */
-async function interrupted(
+/** Runs a step and sends it a signal after `moment` milliseconds. */
+async function runInterrupted(
   job: Job,
   action: ActionName,
   inputs: Record<string, string>,
@@ -29,14 +29,14 @@ async function interrupted(
 }
 
 /**
- * Whether the step had done all its work: it ended well, or the signal met the process in its very last moment,
- * when Node had taken its signal handlers away.
+ * Whether the step had finished its work: it succeeded, or the signal arrived just before the process exited, when Node
+ * had removed the signal handlers.
  */
 function isDone({ code, signal, outputs }: StepResult): boolean {
   return code === 0 || (signal !== null && outputs['wheel-url'] !== undefined);
 }
 
-/** How long the step takes undisturbed, in milliseconds: the moments lie within it. */
+/** How long the step takes without a signal, in milliseconds. The signals are sent within this time. */
 async function duration(step: () => Promise<StepResult>): Promise<number> {
   const started = performance.now();
   expect((await step()).errors).toEqual([]);
@@ -44,7 +44,7 @@ async function duration(step: () => Promise<StepResult>): Promise<number> {
 }
 
 describe.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('%s at random moments', (signal) => {
-  test('of a store: no object of a step that failed, no open upload; and after SIGKILL the next run succeeds', async () => {
+  test('during a store: a failed step leaves no object and no open upload; after SIGKILL the next run succeeds', async () => {
     const random = seeded(signal.length * 1000 + signal.charCodeAt(3));
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, LARGE);
@@ -55,7 +55,7 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('%s at random moments',
       await using attempt = await startJob(bucket);
       await makeWheel(attempt.dist, W, LARGE);
       const moment = random() * whole;
-      const result = await interrupted(attempt, 'store', { index: 'false' }, signal, moment);
+      const result = await runInterrupted(attempt, 'store', { index: 'false' }, signal, moment);
       const keys = await attempt.keys();
       const uploads = (await bucket.openUploads()).filter((key) => key.startsWith(attempt.prefix));
       stored += isDone(result) ? 1 : 0;
@@ -70,12 +70,12 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('%s at random moments',
       }
     }
     process.stdout.write(
-      `cancellation: ${MOMENTS} × ${signal} of a store, ${stored} were done already, ${faults.length} wrong\n`,
+      `cancellation: ${MOMENTS} × ${signal} during a store, ${stored} had finished, ${faults.length} wrong\n`,
     );
     expect(faults).toEqual([]);
   }, 1_800_000);
 
-  test('of a fetch: no temporary file, and a wheel only where it is whole', async () => {
+  test('during a fetch: no temporary file, and no incomplete wheel', async () => {
     const random = seeded(signal.length * 2000 + signal.charCodeAt(3));
     await using job = await startJob(bucket);
     await makeWheel(job.workspace, `built/${W}`, LARGE);
@@ -86,7 +86,7 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('%s at random moments',
     for (let index = 0; index < MOMENTS; index += 1) {
       const path = `fetched-${index}`;
       const moment = random() * whole;
-      const result = await interrupted(job, 'fetch', { path }, signal, moment);
+      const result = await runInterrupted(job, 'fetch', { path }, signal, moment);
       const names = await readdir(`${job.workspace}/${path}`).catch(() => []);
       fetched += isDone(result) ? 1 : 0;
       if (signal === 'SIGKILL') {
@@ -97,7 +97,7 @@ describe.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('%s at random moments',
       }
     }
     process.stdout.write(
-      `cancellation: ${MOMENTS} × ${signal} of a fetch, ${fetched} were done already, ${faults.length} wrong\n`,
+      `cancellation: ${MOMENTS} × ${signal} during a fetch, ${fetched} had finished, ${faults.length} wrong\n`,
     );
     expect(faults).toEqual([]);
   }, 1_800_000);

@@ -11,15 +11,24 @@ import {
 import { type Job, startJob } from '../../testing/job.ts';
 import { JOB_TOKEN } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
-import { bodyOfOurs, commandsIn, comment, environment, event, isFine, pullRequest, W } from './commenting.ts';
+import {
+  commandsIn,
+  comment,
+  commentBody,
+  environment,
+  event,
+  expectSuccess,
+  pullRequest,
+  W,
+} from './commenting.ts';
 
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
 });
 
-describe('a comment that fails never fails the job: it warns, and says why', () => {
-  /** The one warning, after a store that succeeded. */
+describe('a comment that fails never fails the job: a warning with the reason', () => {
+  /** Runs a store, expects success with one warning, and returns the warning. */
   async function warningOf(
     job: Job,
     api: GitHubApi,
@@ -34,20 +43,17 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
     return result.commands.find(({ name }) => name === 'warning')!;
   }
 
-  test.each(['read', 'none'] as const)(
-    'with permission %s: which permission is missing',
-    async (permission) => {
-      await using job = await startJob(bucket);
-      await using api = await startGitHubApi();
-      api.permission = permission;
-      const { message, properties } = await warningOf(job, api);
-      expect(properties.title).toBe('Comment not allowed');
-      expect(message).toContain('The wheel is stored');
-      expect(message).toContain("'permissions: pull-requests: write'");
-    },
-  );
+  test.each(['read', 'none'] as const)('with permission %s: the missing permission', async (permission) => {
+    await using job = await startJob(bucket);
+    await using api = await startGitHubApi();
+    api.permission = permission;
+    const { message, properties } = await warningOf(job, api);
+    expect(properties.title).toBe('Comment not allowed');
+    expect(message).toContain('The wheel is stored');
+    expect(message).toContain("'permissions: pull-requests: write'");
+  });
 
-  test('on a pull request from a fork: which workflow can comment', async () => {
+  test('on a pull request from a fork: the workflow that can comment', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     api.permission = 'read';
@@ -61,50 +67,50 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
     expect(message).toContain("'pull-request'");
   });
 
-  test.each<[title: string, inputs: Record<string, string>, env: Record<string, string>, says: RegExp]>([
-    ['a token that is empty', { token: '' }, {}, /'token' is empty/],
-    ['a token that is none', { token: 'ghs_other' }, {}, /401: Bad credentials/],
+  test.each<[title: string, inputs: Record<string, string>, env: Record<string, string>, pattern: RegExp]>([
+    ['an empty token', { token: '' }, {}, /'token' is empty/],
+    ['a wrong token', { token: 'ghs_other' }, {}, /401: Bad credentials/],
     [
-      'a pull request that there is not',
+      'a pull request that does not exist',
       { 'pull-request': '6' },
       {},
       /cannot see pull request #6 of octo\/demo/,
     ],
-    ['a repository that is none', {}, { GITHUB_REPOSITORY: '' }, /GITHUB_REPOSITORY/],
-    ['an API that is none', {}, { GITHUB_API_URL: 'localhost' }, /GITHUB_API_URL/],
+    ['no repository', {}, { GITHUB_REPOSITORY: '' }, /GITHUB_REPOSITORY/],
+    ['an invalid URL of the API', {}, { GITHUB_API_URL: 'localhost' }, /GITHUB_API_URL/],
     [
-      'an API that nobody listens at',
+      'an API that refuses connections',
       {},
       { GITHUB_API_URL: 'http://127.0.0.1:9' },
       /127\.0\.0\.1:9: .*ECONNREFUSED/,
     ],
-  ])('%s', async (_title, inputs, env, says) => {
+  ])('%s', async (_title, inputs, env, pattern) => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     const { message } = await warningOf(job, api, inputs, env);
-    expect(message).toMatch(says);
+    expect(message).toMatch(pattern);
     expect(message).not.toContain('ghs_other');
     expect(api.comments).toEqual([]);
   });
 
-  test('a conversation that is locked', async () => {
+  test('a locked conversation', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     api.isLocked = true;
     expect((await warningOf(job, api)).message).toContain('is locked');
   });
 
-  test.concurrent.each<[title: string, fault: ApiFault, tries: number, says: RegExp]>([
+  test.concurrent.each<[title: string, fault: ApiFault, tries: number, pattern: RegExp]>([
     ['5xx each time', { status: 502, message: 'Server Error' }, 4, /502: Server Error.*in a few minutes/],
-    ['a line that is cut each time', { cut: 'before' }, 4, /No connection/],
+    ['a connection that is cut each time', { cut: 'before' }, 4, /No connection/],
     [
-      'a page that is not one of GitHub’s',
+      'a page that is not from GitHub',
       { status: 200, page: '<html>Sign in</html>' },
       1,
       /did not respond as GitHub's API does/,
     ],
     [
-      'a rate limit that lasts',
+      'a long rate limit',
       {
         status: 403,
         message: 'You have exceeded a secondary rate limit.',
@@ -114,7 +120,7 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
       /rate limiting requests/,
     ],
     [
-      'a spent quota',
+      'an exhausted quota',
       {
         status: 403,
         message: 'API rate limit exceeded for installation.',
@@ -123,14 +129,14 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
       1,
       /rate limiting requests/,
     ],
-  ])('%s', async (_title, fault, tries, says) => {
+  ])('%s', async (_title, fault, tries, pattern) => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi({ rule: () => fault });
-    expect((await warningOf(job, api)).message).toMatch(says);
+    expect((await warningOf(job, api)).message).toMatch(pattern);
     expect(api.requests).toHaveLength(tries);
   });
 
-  test('a store that lists no more', async () => {
+  test('a store that refuses the listing for the comment', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
@@ -141,36 +147,36 @@ describe('a comment that fails never fails the job: it warns, and says why', () 
   });
 });
 
-describe('a fault that passes', () => {
+describe('a transient fault', () => {
   test.concurrent.each<[title: string, operation: SeenApiRequest['operation'], fault: ApiFault]>([
-    ['500 to a list', 'list', { status: 500, message: 'Server Error' }],
+    ['500 for a list', 'list', { status: 500, message: 'Server Error' }],
     [
-      'a rate limit of a second',
+      'a rate limit of one second',
       'list',
       { status: 429, message: 'Slow down', headers: { 'retry-after': '1' } },
     ],
-    ['a line cut in a list', 'list', { cut: 'before' }],
-    ['503 to the first comment', 'create', { status: 503, message: 'Service unavailable' }],
-    ['a first comment whose answer is lost', 'create', { cut: 'after' }],
-    ['a line cut before the first comment', 'create', { cut: 'before' }],
+    ['a connection cut during a list', 'list', { cut: 'before' }],
+    ['503 for the first comment', 'create', { status: 503, message: 'Service unavailable' }],
+    ['a first comment whose response is lost', 'create', { cut: 'after' }],
+    ['a connection cut before the first comment', 'create', { cut: 'before' }],
     [
       'a secondary rate limit on the first comment',
       'create',
       { status: 403, message: 'You have exceeded a secondary rate limit.', headers: { 'retry-after': '1' } },
     ],
-    ['502 to an update', 'update', { status: 502, message: 'Server Error' }],
-    ['an update whose answer is lost', 'update', { cut: 'after' }],
-  ])('%s: the comment is there, once', async (_title, operation, fault) => {
+    ['502 for an update', 'update', { status: 502, message: 'Server Error' }],
+    ['an update whose response is lost', 'update', { cut: 'after' }],
+  ])('%s: there is one comment', async (_title, operation, fault) => {
     await using job = await startJob(bucket);
-    const body = await bodyOfOurs(job);
+    const body = await commentBody(job);
     await using api = await startGitHubApi({
       rule: (seen) => (seen.operation === operation && seen.nth === 1 ? fault : undefined),
     });
     if (operation === 'update') api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     expect(api.comments).toHaveLength(1);
     expect(commandsIn(api.comments[0]?.body)).toHaveLength(2);
-    // Whoever writes looks first: what an answer that was lost did is found, and not done again.
+    // A step lists the comments before it writes: it finds a write whose response was lost, and doesn't repeat it.
     const written = api.operations().filter((name) => name === 'create' || name === 'update');
     expect(written).toHaveLength(
       operation === 'list' || (fault && 'cut' in fault && fault.cut === 'after') ? 1 : 2,
@@ -178,7 +184,7 @@ describe('a fault that passes', () => {
   });
 });
 
-test('a step that is cancelled while GitHub keeps it waiting ends at once, and well: the wheel is stored', async () => {
+test('a step that is cancelled while it waits for GitHub ends at once and succeeds: the wheel is stored', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   const fault = { status: 429, message: 'Slow down', headers: { 'retry-after': '85' } };

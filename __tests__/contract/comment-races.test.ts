@@ -6,44 +6,46 @@ import { COMMIT, type Job, startJob } from '../../testing/job.ts';
 import { ROUNDS } from '../../testing/random.ts';
 import { JOB_TOKEN } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
-import { bodyOfOurs, commandsIn, comment, event, isFine, NEWER_COMMIT, W } from './commenting.ts';
+import { commandsIn, comment, commentBody, event, expectSuccess, NEWER_COMMIT, W } from './commenting.ts';
 
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
 });
 
-describe('older and newer', () => {
+describe('older and newer runs', () => {
   test.each<[title: string, env: Record<string, string>]>([
     ['an older run', { GITHUB_RUN_ID: '6' }],
     ['an older attempt', { GITHUB_RUN_ID: '9', GITHUB_RUN_ATTEMPT: '1' }],
-  ])('%s of another commit that comes late leaves the comment as it is', async (_title, env) => {
+  ])('%s of another commit that finishes late does not change the comment', async (_title, env) => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
-    isFine(
+    expectSuccess(
       await comment(job, api, { commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '9', GITHUB_RUN_ATTEMPT: '2' }),
     );
     const before = api.comments.map(({ body }) => body);
     const late = await comment(job, api, {}, env);
-    isFine(late);
+    expectSuccess(late);
     expect(api.comments.map(({ body }) => body)).toEqual(before);
     expect(late.log).toContain(`it shows commit ${NEWER_COMMIT} of run 9, attempt 2, which is newer`);
   });
 
-  test('for workflow_run the run counts that has ended, however late its own workflow started', async () => {
+  test('for workflow_run, the run that triggered it counts, not the run of its own workflow', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
-    const of = async (id: number) =>
+    const triggeredBy = async (id: number) =>
       event(job, 'workflow_run', { workflow_run: { id, run_attempt: 1, pull_requests: [{ number: 5 }] } });
-    isFine(await comment(job, api, { commit: NEWER_COMMIT }, { ...(await of(9)), GITHUB_RUN_ID: '20' }));
-    isFine(await comment(job, api, {}, { ...(await of(8)), GITHUB_RUN_ID: '21' }));
+    expectSuccess(
+      await comment(job, api, { commit: NEWER_COMMIT }, { ...(await triggeredBy(9)), GITHUB_RUN_ID: '20' }),
+    );
+    expectSuccess(await comment(job, api, {}, { ...(await triggeredBy(8)), GITHUB_RUN_ID: '21' }));
     expect(api.comments).toHaveLength(1);
     expect(api.comments[0]?.body).toContain(NEWER_COMMIT);
   });
 
-  test('an older run that read before and wrote after is written over', async () => {
+  test('an older run that reads before a newer run writes, and writes after it, is overwritten', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const olderIsAboutToWrite = Promise.withResolvers<void>();
@@ -59,23 +61,23 @@ describe('older and newer', () => {
         return { after: newerHasWritten.promise };
       },
     });
-    isFine(await comment(job, api, { commit: 'd'.repeat(40) }, { GITHUB_RUN_ID: '5' }));
+    expectSuccess(await comment(job, api, { commit: 'd'.repeat(40) }, { GITHUB_RUN_ID: '5' }));
     const older = comment(job, api, {}, { GITHUB_RUN_ID: '6' });
     await olderIsAboutToWrite.promise;
-    isFine(await comment(job, api, { commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '9' }));
-    isFine(await older);
+    expectSuccess(await comment(job, api, { commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '9' }));
+    expectSuccess(await older);
     expect(api.comments).toHaveLength(1);
     expect(api.comments[0]?.body).toContain(`commit=${NEWER_COMMIT}`);
     expect(api.operations().filter((operation) => operation === 'update')).toHaveLength(3);
   });
 
-  test('two commits in one run: the first stays, and the log says what to do', async () => {
+  test('two commits in one run: the first remains, and the log contains a remedy', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     const second = await comment(job, api, { commit: NEWER_COMMIT });
-    isFine(second);
+    expectSuccess(second);
     expect(api.comments[0]?.body).toContain(`commit=${COMMIT}`);
     expect(second.log).toContain("Give all jobs of a workflow the same 'commit'");
   });
@@ -87,7 +89,7 @@ describe('jobs of a matrix at the same time', () => {
     const results = await Promise.all(
       targets.toSorted().map((target) => comment(job, api, { target, path: target }, { GITHUB_RUN_ID: run })),
     );
-    for (const result of results) isFine(result);
+    for (const result of results) expectSuccess(result);
     const urls = results.map(({ outputs }) => outputs['wheel-url']!);
     expect(commandsIn(api.comments[0]?.body)).toEqual(
       urls.flatMap((url) => [`pip install "${url}"`, `uv pip install "${url}"`]),
@@ -95,7 +97,7 @@ describe('jobs of a matrix at the same time', () => {
     expect(api.comments).toHaveLength(1);
   }
 
-  test('8 jobs, the first comment and then updates: no line is lost, none doubled', async () => {
+  test('8 jobs create the comment, then update it: no line is lost or duplicated', async () => {
     const targets = Array.from({ length: 8 }, (_, index) => `t${index}`);
     let writes = 0;
     for (let round = 1; round <= ROUNDS; round += 1) {
@@ -107,11 +109,11 @@ describe('jobs of a matrix at the same time', () => {
       writes += api.operations().filter((operation) => operation !== 'list').length;
     }
     process.stdout.write(
-      `comments: ${ROUNDS} rounds of twice 8 jobs, ${writes} writes, no line lost, none doubled\n`,
+      `comments: ${ROUNDS} rounds of 2 × 8 jobs, ${writes} writes, no line lost or duplicated\n`,
     );
   }, 1_800_000);
 
-  test('two that find none both create one: the first stays, its line and the other’s', async () => {
+  test('two jobs that find no comment both create one: the first remains, with both lines', async () => {
     await using job = await startJob(bucket);
     const bothAreAboutTo = Promise.withResolvers<void>();
     await using api = await startGitHubApi({
@@ -128,7 +130,7 @@ describe('jobs of a matrix at the same time', () => {
     expect(api.operations().filter((operation) => operation === 'remove')).toHaveLength(1);
   });
 
-  test('one that listed the store before the other stored, and writes after it, writes both', async () => {
+  test('a job that lists the store before the other job stores, and writes after it, writes both lines', async () => {
     await using job = await startJob(bucket);
     const oneIsAboutToWrite = Promise.withResolvers<void>();
     const twoIsDone = Promise.withResolvers<void>();
@@ -140,32 +142,32 @@ describe('jobs of a matrix at the same time', () => {
       },
     });
     for (const target of ['one', 'two']) await makeWheel(job.workspace, `${target}/${W}`);
-    isFine(
+    expectSuccess(
       await comment(job, api, { target: 'one', path: 'one', commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '6' }),
     );
     const one = comment(job, api, { target: 'one', path: 'one' });
     await oneIsAboutToWrite.promise;
-    isFine(await comment(job, api, { target: 'two', path: 'two' }));
+    expectSuccess(await comment(job, api, { target: 'two', path: 'two' }));
     twoIsDone.resolve();
-    isFine(await one);
+    expectSuccess(await one);
     expect(commandsIn(api.comments[0]?.body)).toHaveLength(4);
   });
 });
 
 describe('what an earlier step left behind', () => {
-  test('a second comment of an earlier run is taken away', async () => {
+  test('a second comment of an earlier run is removed', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
-    const body = await bodyOfOurs(job);
+    const body = await commentBody(job);
     api.comment(ACTIONS_BOT, body.replace('run=7', 'run=5'));
     api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     expect(api.comments).toEqual([{ id: 1001, body, user: ACTIONS_BOT }]);
   });
 
-  test('a comment that somebody deletes between reading and writing is written anew', async () => {
+  test('a comment that is deleted between read and write is created again', async () => {
     await using job = await startJob(bucket);
-    const body = await bodyOfOurs(job);
+    const body = await commentBody(job);
     await using api = await startGitHubApi({
       rule: ({ operation }): ApiFault => {
         if (operation === 'update') api.comments.splice(0);
@@ -173,7 +175,7 @@ describe('what an earlier step left behind', () => {
       },
     });
     api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     expect(api.comments).toHaveLength(1);
     expect(commandsIn(api.comments[0]?.body)).toHaveLength(2);
   });
@@ -185,13 +187,13 @@ describe('case 73: GitHub’s list lags behind', () => {
     Object.fromEntries(WRITES.map((name) => [name, api.operations().filter((seen) => seen === name).length]));
 
   test.concurrent.each([1, 3, 5, Number.POSITIVE_INFINITY])(
-    'a comment that %p lists do not show is created once',
+    'a comment that is missing from the next %p lists is created once',
     async (create) => {
       await using job = await startJob(bucket);
       await using api = await startGitHubApi({ lag: { create } });
       await makeWheel(job.dist, W);
       const result = await comment(job, api);
-      isFine(result);
+      expectSuccess(result);
       expect(result.log).toContain(`#issuecomment-${api.comments[0]?.id}`);
       expect(api.comments).toHaveLength(1);
       expect(written(api)).toEqual({ create: 1, update: 0, remove: 0 });
@@ -199,45 +201,45 @@ describe('case 73: GitHub’s list lags behind', () => {
   );
 
   test.concurrent.each([1, 3, Number.POSITIVE_INFINITY])(
-    'an edit that %p lists do not show is made once',
+    'an edit that is missing from the next %p lists is made once',
     async (update) => {
       await using job = await startJob(bucket);
-      const body = await bodyOfOurs(job);
+      const body = await commentBody(job);
       await using api = await startGitHubApi({ lag: { update } });
       api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-      isFine(await comment(job, api));
+      expectSuccess(await comment(job, api));
       expect(api.comments.map((shown) => shown.body)).toEqual([body]);
       expect(written(api)).toEqual({ create: 0, update: 1, remove: 0 });
     },
   );
 
   test.concurrent.each([1, 3, Number.POSITIVE_INFINITY])(
-    'comments that %p lists show although they are removed are removed once',
+    'removed comments that the next %p lists still show are removed once',
     async (remove) => {
       await using job = await startJob(bucket);
-      const body = await bodyOfOurs(job);
+      const body = await commentBody(job);
       await using api = await startGitHubApi({ lag: { remove } });
       for (const run of [3, 4, 5, 6]) api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`));
-      isFine(await comment(job, api));
+      expectSuccess(await comment(job, api));
       expect(api.comments.map((shown) => shown.body)).toEqual([body]);
       expect(written(api)).toEqual({ create: 0, update: 1, remove: 3 });
     },
   );
 
-  test('comments that somebody else has removed, and the list shows: 404 each, and one new comment', async () => {
+  test('comments that another client removed, but the list still shows: 404 for each, and one new comment', async () => {
     await using job = await startJob(bucket);
-    const body = await bodyOfOurs(job);
+    const body = await commentBody(job);
     await using api = await startGitHubApi({ lag: { remove: Number.POSITIVE_INFINITY } });
     const old = [3, 4, 5].map((run) => api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`)));
     const headers = { authorization: `token ${JOB_TOKEN}`, 'user-agent': 'test' };
     const url = `${api.url}/repos/octo/demo/issues/comments`;
     for (const { id } of old) await fetch(`${url}/${id}`, { method: 'DELETE', headers });
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     expect(api.comments.map((shown) => readMarker(shown.body)?.run)).toEqual(['7']);
     expect(written(api)).toEqual({ create: 1, update: 1, remove: 3 + 2 });
   });
 
-  test('two jobs create one each and see neither for a while: the first stays, with both lines', async () => {
+  test('two jobs each create a comment, and the list shows neither for a while: the first remains, with both lines', async () => {
     await using job = await startJob(bucket);
     const bothAreAboutTo = Promise.withResolvers<void>();
     await using api = await startGitHubApi({
@@ -251,7 +253,7 @@ describe('case 73: GitHub’s list lags behind', () => {
     const targets = ['one', 'two'];
     await Promise.all(targets.map((target) => makeWheel(job.workspace, `${target}/${W}`)));
     const results = await Promise.all(targets.map((target) => comment(job, api, { target, path: target })));
-    results.forEach(isFine);
+    results.forEach(expectSuccess);
     expect(api.comments.map(({ id }) => id)).toEqual([1001]);
     expect(commandsIn(api.comments[0]?.body)).toHaveLength(4);
     expect(written(api)).toMatchObject({ create: 2, remove: 1 });
@@ -259,8 +261,8 @@ describe('case 73: GitHub’s list lags behind', () => {
 
   test.each<[title: string, lag: number, creates: number]>([
     ['is found when the list shows it', 3, 1],
-    ['is tried a second time, and no third', Number.POSITIVE_INFINITY, 2],
-  ])('a comment whose answer is lost each time %s', async (_title, create, creates) => {
+    ['is tried twice, but not a third time', Number.POSITIVE_INFINITY, 2],
+  ])('a comment whose response is lost each time %s', async (_title, create, creates) => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi({
       lag: { create },

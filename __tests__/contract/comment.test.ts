@@ -19,11 +19,11 @@ import { JOB_TOKEN, type StepResult } from '../../testing/runner.ts';
 import { AUTHORITY, startForwardProxy, startTls } from '../../testing/tls.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 import {
-  bodyOfOurs,
   commandsIn,
   comment,
+  commentBody,
   event,
-  isFine,
+  expectSuccess,
   NEWER_COMMIT,
   pullRequest,
   W,
@@ -35,26 +35,26 @@ beforeAll(async () => {
 });
 
 describe('one comment', () => {
-  test('with the commands that install the wheel, which a second run updates', async () => {
+  test('contains the commands that install the wheel, and is updated by a second run', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
     const first = await comment(job, api);
-    isFine(first);
+    expectSuccess(first);
     expect(api.comments).toHaveLength(1);
     const url = first.outputs['wheel-url'];
     expect(commandsIn(api.comments[0]?.body)).toEqual([`pip install "${url}"`, `uv pip install "${url}"`]);
     expect(first.log).toContain(`#issuecomment-${api.comments[0]?.id}`);
     expect(first.commands).toContainEqual({ name: 'add-mask', properties: {}, message: JOB_TOKEN });
     const second = await comment(job, api, { commit: NEWER_COMMIT }, { GITHUB_RUN_ID: '8' });
-    isFine(second);
+    expectSuccess(second);
     expect(api.comments).toHaveLength(1);
     expect(commandsIn(api.comments[0]?.body)[0]).toBe(`pip install "${second.outputs['wheel-url']}"`);
     expect(api.operations()).toEqual(['list', 'create', 'list', 'list', 'update', 'list']);
   });
 });
 
-describe('which pull request', () => {
+describe('the pull request to comment on', () => {
   test.each<[title: string, name: string, payload: unknown, number: string]>([
     ['pull_request_target', 'pull_request_target', pullRequest('somebody/demo'), ''],
     [
@@ -64,39 +64,39 @@ describe('which pull request', () => {
       '',
     ],
     [
-      'workflow_run that names it',
+      'workflow_run that lists it',
       'workflow_run',
       { workflow_run: { pull_requests: [{ number: PULL_REQUEST }] } },
       '',
     ],
-    ['workflow_run of a fork, with the number', 'workflow_run', { workflow_run: { pull_requests: [] } }, '5'],
-    ['a push, with the number', 'push', {}, '5'],
-    ['another pull request than the event’s', 'pull_request', { pull_request: { number: 6 } }, '5'],
+    ['workflow_run of a fork, with the input', 'workflow_run', { workflow_run: { pull_requests: [] } }, '5'],
+    ['a push, with the input', 'push', {}, '5'],
+    ['a pull request other than the event’s', 'pull_request', { pull_request: { number: 6 } }, '5'],
   ])('%s', async (_title, name, payload, number) => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
-    isFine(await comment(job, api, { 'pull-request': number }, await event(job, name, payload)));
+    expectSuccess(await comment(job, api, { 'pull-request': number }, await event(job, name, payload)));
     expect(api.comments).toHaveLength(1);
   });
 
   test.each<[title: string, name: string, payload: unknown]>([
     ['a push', 'push', { ref: 'refs/heads/main' }],
     ['a comment on an issue', 'issue_comment', { issue: { number: PULL_REQUEST } }],
-    ['workflow_run of a fork, without the number', 'workflow_run', { workflow_run: { pull_requests: [] } }],
-    ['a payload that is no JSON object', 'pull_request', 'x'],
-    ['a number that is none', 'pull_request', { pull_request: { number: '5; rm -rf /' } }],
-  ])('%s: none, which the log says', async (_title, name, payload) => {
+    ['workflow_run of a fork, without the input', 'workflow_run', { workflow_run: { pull_requests: [] } }],
+    ['a payload that is not a JSON object', 'pull_request', 'x'],
+    ['an invalid number', 'pull_request', { pull_request: { number: '5; rm -rf /' } }],
+  ])('%s: no comment, and a line in the log', async (_title, name, payload) => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
     const result = await comment(job, api, {}, await event(job, name, payload));
-    isFine(result);
+    expectSuccess(result);
     expect(result.log).toContain('No comment: this run has no pull request');
     expect(api.requests).toEqual([]);
   });
 
-  test('comment: false asks nothing, and loads nothing of GitHub’s client', async () => {
+  test('comment: false sends nothing to GitHub, and does not load the client', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
@@ -120,11 +120,11 @@ describe('which pull request', () => {
     expect(await loaded(withComment)).toEqual({ store: true, comment: true, library: true });
   });
 
-  test('an Enterprise Server is asked where it is', async () => {
+  test('an Enterprise Server is reached at its own URL', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi({ base: '/api/v3', description: 'ghes-3.19' });
     await makeWheel(job.dist, W);
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     expect(api.comments).toHaveLength(1);
   });
 
@@ -134,7 +134,7 @@ describe('which pull request', () => {
     await using proxy = await startForwardProxy();
     await makeWheel(job.dist, W);
     const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, NO_PROXY: new URL(bucket.endpoint).host };
-    isFine(await comment(job, api, {}, env));
+    expectSuccess(await comment(job, api, {}, env));
     expect(api.comments).toHaveLength(1);
     expect(new Set(proxy.asked)).toEqual(new Set([new URL(api.url).host]));
   });
@@ -150,12 +150,12 @@ describe('which pull request', () => {
       NODE_EXTRA_CA_CERTS: AUTHORITY,
       HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`,
     };
-    isFine(await comment(job, api, {}, env));
+    expectSuccess(await comment(job, api, {}, env));
     expect(api.comments).toHaveLength(1);
     expect(new Set(proxy.asked)).toEqual(new Set([`localhost:${tls.port}`]));
   });
 
-  test('of a repository that has another name by now', async () => {
+  test('of a renamed repository', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi({
       rule: ({ url, isByNumber }): ApiFault => {
@@ -164,7 +164,7 @@ describe('which pull request', () => {
       },
     });
     await makeWheel(job.dist, W);
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     expect(api.comments).toHaveLength(1);
     expect(api.operations()).toEqual(['list', 'list', 'create', 'create', 'list', 'list']);
   });
@@ -186,72 +186,72 @@ describe('which pull request', () => {
   );
 });
 
-describe('a build that was skipped', () => {
-  test('comments with the stored wheel', async () => {
+describe('a skipped build', () => {
+  test('the comment shows the stored wheel', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.workspace, `elsewhere/${W}`);
     await job.step('store', { path: 'elsewhere' });
     await rm(join(job.workspace, 'elsewhere'), { recursive: true });
     const result = await comment(job, api);
-    isFine(result);
+    expectSuccess(result);
     expect(result.outputs['skip-build']).toBe('true');
     expect(commandsIn(api.comments[0]?.body)[0]).toBe(`pip install "${result.outputs['wheel-url']}"`);
   });
 });
 
-describe('whose comment it is', () => {
-  test('ours is found among more than 200', async () => {
+describe('which comment is updated', () => {
+  test('our comment is found among more than 200', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
-    const body = await bodyOfOurs(job);
+    const body = await commentBody(job);
     for (let index = 0; index < 230; index += 1) api.comment(STRANGER, `comment ${index}`);
     api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     expect(api.comments).toHaveLength(231);
     expect(api.comments[230]?.body).toBe(body);
     expect(api.operations().slice(0, 4)).toEqual(['list', 'list', 'list', 'update']);
   });
 
-  test('a person’s that repeats or quotes the marker is not touched', async () => {
+  test('a person’s comment that repeats or quotes the marker is not changed', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
-    const body = await bodyOfOurs(job);
-    const theirs = [body, `> ${body}`, `See:\n${body}`];
-    for (const text of theirs) api.comment(STRANGER, text);
+    const body = await commentBody(job);
+    const quoting = [body, `> ${body}`, `See:\n${body}`];
+    for (const text of quoting) api.comment(STRANGER, text);
     api.comment(OTHER_BOT, `> ${body}`);
-    isFine(await comment(job, api));
-    expect(api.comments.map(({ body: text }) => text)).toEqual([...theirs, `> ${body}`, expect.any(String)]);
+    expectSuccess(await comment(job, api));
+    expect(api.comments.map(({ body: text }) => text)).toEqual([...quoting, `> ${body}`, expect.any(String)]);
     expect(api.comments[4]?.user).toEqual(ACTIONS_BOT);
   });
 
-  test('with a person’s token, that person’s', async () => {
+  test('with a person’s token, that person’s comment', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
-    const body = await bodyOfOurs(job);
+    const body = await commentBody(job);
     api.comment(STRANGER, body.replace('run=7', 'run=6'));
     api.comment(PERSON, body.replace('run=7', 'run=6'));
-    isFine(await comment(job, api, { token: PERSON_TOKEN }));
+    expectSuccess(await comment(job, api, { token: PERSON_TOKEN }));
     expect(api.comments.map(({ body: text }) => text)).toEqual([body.replace('run=7', 'run=6'), body]);
   });
 
-  test('another workflow, prefix or bucket has one of its own', async () => {
+  test('another workflow, prefix or bucket has its own comment', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     const other = await makeBucket();
     await makeWheel(job.dist, W);
     const workflow = { GITHUB_WORKFLOW_REF: 'octo/demo/.github/workflows/other.yml@refs/heads/main' };
-    isFine(await comment(job, api));
-    isFine(await comment(job, api, {}, workflow));
-    isFine(await comment(job, api, { prefix: `${job.prefix}/--><b>` }));
-    isFine(await comment(job, api, { bucket: other.name }));
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
+    expectSuccess(await comment(job, api, {}, workflow));
+    expectSuccess(await comment(job, api, { prefix: `${job.prefix}/--><b>` }));
+    expectSuccess(await comment(job, api, { bucket: other.name }));
+    expectSuccess(await comment(job, api));
     expect(api.comments).toHaveLength(4);
   });
 });
 
-describe('what is shown', () => {
-  test('the plain URL, where wheel-url is presigned', async () => {
+describe('the comment contains', () => {
+  test('the plain URL if wheel-url is presigned', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
@@ -264,7 +264,7 @@ describe('what is shown', () => {
     expect(api.requests.map(({ body }) => body).join()).not.toContain('X-Amz');
   });
 
-  test('a link to the index page, where there is one', async () => {
+  test('a link to the index page if there is one', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, W);
@@ -272,7 +272,7 @@ describe('what is shown', () => {
     expect(api.comments[0]?.body).toContain(`[All wheels of this commit](<${outputs['index-url']}>)`);
   });
 
-  test('keys that somebody else put, and a public-url, as nothing but text', async () => {
+  test('foreign keys and a public-url as plain text only', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, 'foo-1.0+cu121-py3-none-any.whl');
@@ -280,7 +280,7 @@ describe('what is shown', () => {
     await bucket.put(`${folder}/@octocat/x-1.0-py3-none-any.whl`, 'x');
     await bucket.put(`${folder}/t/<b>-1.0-py3-none-any.whl`, 'x');
     await bucket.put(`${folder}/u/foo-1.0-py3-none-any.<img>.whl`, 'x');
-    isFine(await comment(job, api, { 'public-url': 'https://cdn.example.com/$(id)`id`"!' }));
+    expectSuccess(await comment(job, api, { 'public-url': 'https://cdn.example.com/$(id)`id`"!' }));
     expect(commandsIn(api.comments[0]?.body)).toEqual([
       expect.stringContaining('install "https://cdn.example.com/%24(id)%60id%60%22%21/'),
       expect.stringContaining('/foo-1.0%2Bcu121-py3-none-any.whl"'),
@@ -288,11 +288,11 @@ describe('what is shown', () => {
     expect(api.comments[0]?.body).not.toMatch(/@|<b>|<img>/);
   });
 
-  test('commands that bash takes for what they are, and pip and uv install', async () => {
+  test('commands that bash runs as written, and that install the wheel with pip and uv', async () => {
     await using job = await startJob(bucket);
     await using api = await startGitHubApi();
     await makeWheel(job.dist, 'foo-1.0+cu121-py3-none-any.whl');
-    isFine(await comment(job, api));
+    expectSuccess(await comment(job, api));
     const [pip, uv] = commandsIn(api.comments[0]?.body);
     const options = `--target "${join(job.workspace, 'site')}" --python "${tool('python')}"`;
     const path = `PATH="${dirname(tool('python'))}:$PATH"`;

@@ -11,21 +11,21 @@ import { makeWheel } from '../../testing/wheels.ts';
 export const W = 'demo-1.0-py3-none-any.whl';
 export const NEWER_COMMIT = 'b'.repeat(40);
 
-/** Writes the event's payload, and says what the runner sets for it. */
+/** Writes the event's payload, and returns the variables that the runner sets for the event. */
 export async function event(job: Job, name: string, payload: unknown): Promise<Record<string, string>> {
   const path = join(job.workspace, `${randomUUID()}.json`);
   await writeFile(path, JSON.stringify(payload));
-  // The runner does this when the job begins, and these jobs have built their wheels by now.
+  // The runner writes the payload when the job begins, but here the wheel may be built already.
   await utimes(path, 0, 0);
   return { GITHUB_EVENT_NAME: name, GITHUB_EVENT_PATH: path };
 }
 
-/** The payload of a pull request's event; `repository` is the one that it comes from. */
+/** The payload of a pull request's event; `repository` is that of its branch. */
 export function pullRequest(repository = 'octo/demo') {
   return { pull_request: { number: PULL_REQUEST, head: { repo: { full_name: repository } } } };
 }
 
-/** What the runner sets for a run of the pull request. */
+/** The variables that the runner sets for a run of the pull request. */
 export async function environment(job: Job, api: GitHubApi): Promise<Record<string, string>> {
   return {
     ...(await event(job, 'pull_request', pullRequest())),
@@ -53,18 +53,18 @@ export function commandsIn(body = ''): string[] {
   return [...body.matchAll(/^(?:uv )?pip install .*$/gm)].map(([command]) => command);
 }
 
-/** Expects a step that succeeded and had nothing to warn of. */
-export function isFine({ code, errors, warnings }: StepResult): void {
+/** Expects that a step succeeded without warnings. */
+export function expectSuccess({ code, errors, warnings }: StepResult): void {
   expect({ code, errors, warnings }).toEqual({ code: 0, errors: [], warnings: [] });
 }
 
-/** A body that a comment of ours has, with the run, commit and author of the marker changed. */
-export async function bodyOfOurs(
+/** The body of a comment that the action wrote, after `changes`. */
+export async function commentBody(
   job: Job,
   changes: (body: string) => string = (body) => body,
 ): Promise<string> {
   await using api = await startGitHubApi();
   await makeWheel(job.dist, W);
-  isFine(await comment(job, api));
+  expectSuccess(await comment(job, api));
   return changes(api.comments[0]!.body);
 }

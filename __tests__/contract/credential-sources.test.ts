@@ -18,8 +18,8 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Something that gives every request the same answer. */
-function answering(status: number, body: string, type = 'text/xml') {
+/** A server that sends the same response to every request. */
+function startResponder(status: number, body: string, type = 'text/xml') {
   return startLocalServer((incoming, response) => {
     incoming.resume();
     response.writeHead(status, { 'content-type': type }).end(body);
@@ -36,17 +36,17 @@ async function withProfile(job: Job, lines: string): Promise<Record<string, stri
   return { AWS_CONFIG_FILE: file, AWS_SHARED_CREDENTIALS_FILE: join(job.workspace, 'none') };
 }
 
-function expectSource(result: StepResult, says: RegExp): void {
+function expectSource(result: StepResult, pattern: RegExp): void {
   expect(result.code).toBe(1);
   const [error] = result.commands.filter(({ name }) => name === 'error');
   expect(error?.properties.title).toBe('AWS credentials unavailable');
-  expect(error?.message).toMatch(says);
+  expect(error?.message).toMatch(pattern);
   expect(error?.message).not.toMatch(/Allow s3:|s3:ListBucket/);
   expect(result.log).not.toContain(SECRET);
   expect(result.log).not.toContain(TOKEN);
 }
 
-describe('case 62: a configured source of credentials that fails is named with its own reason', () => {
+describe('case 62: a configured source of credentials that fails is named, with the reason', () => {
   const role = { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/wheels' };
 
   test.each([
@@ -55,7 +55,7 @@ describe('case 62: a configured source of credentials that fails is named with i
     ['ExpiredTokenException', 400, 'Token expired: current date/time must be before the expiration'],
   ])('STS refuses: %s', async (code, status, message) => {
     await using job = await startJob(bucket);
-    await using sts = await answering(status, stsError(code, `${message} ${TOKEN}`));
+    await using sts = await startResponder(status, stsError(code, `${message} ${TOKEN}`));
     const file = join(job.workspace, 'token');
     await writeFile(file, TOKEN);
     const env = { ...NO_KEYS, ...role, AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ENDPOINT_URL_STS: sts.url };
@@ -63,7 +63,7 @@ describe('case 62: a configured source of credentials that fails is named with i
     expectSource(result, new RegExp(`${message}.*${code}`));
   });
 
-  test('STS is not reached', async () => {
+  test('STS cannot be reached', async () => {
     await using job = await startJob(bucket);
     const file = join(job.workspace, 'token');
     await writeFile(file, TOKEN);
@@ -78,7 +78,7 @@ describe('case 62: a configured source of credentials that fails is named with i
     expectSource(await job.step('find', {}, env), /ENOENT.*\/nowhere\/token/);
   });
 
-  test('credential_process fails: its words, not its arguments', async () => {
+  test('credential_process fails: the error contains its message, but not its arguments', async () => {
     await using job = await startJob(bucket);
     const program = join(job.workspace, 'fails');
     await writeFile(program, `#!/bin/sh\necho vault is sealed, password=${SECRET} >&2\nexit 3\n`);
@@ -87,13 +87,13 @@ describe('case 62: a configured source of credentials that fails is named with i
     expectSource(await job.step('find', {}, { ...NO_KEYS, ...env }), /vault is sealed/);
   });
 
-  test('credential_process prints no JSON', async () => {
+  test('credential_process does not print JSON', async () => {
     await using job = await startJob(bucket);
     const env = await withProfile(job, 'credential_process = echo not-json');
     expectSource(await job.step('find', {}, { ...NO_KEYS, ...env }), /invalid JSON/);
   });
 
-  test('SSO is not signed in', async () => {
+  test('not signed in to SSO', async () => {
     await using job = await startJob(bucket);
     await mkdir(join(job.workspace, '.aws'), { recursive: true });
     const env = await withProfile(
@@ -104,9 +104,9 @@ describe('case 62: a configured source of credentials that fails is named with i
     expectSource(result, /SSO session.*aws sso login/);
   });
 
-  test('a credential endpoint of the container fails', async () => {
+  test('the container’s credential endpoint fails', async () => {
     await using job = await startJob(bucket);
-    await using endpoint = await answering(
+    await using endpoint = await startResponder(
       403,
       '{"Code":"AccessDenied","Message":"pod has no identity"}',
       'application/json',
@@ -119,9 +119,9 @@ describe('case 62: a configured source of credentials that fails is named with i
     expectSource(await job.step('find', {}, env), /AWS_CONTAINER_CREDENTIALS_FULL_URI/);
   });
 
-  test('a metadata service that nobody configured does not count as a failed source', async () => {
+  test('a metadata service that is not configured does not count as a failed source', async () => {
     await using job = await startJob(bucket);
-    await using imds = await answering(404, 'not here', 'text/plain');
+    await using imds = await startResponder(404, 'not here', 'text/plain');
     const env = {
       ...NO_KEYS,
       AWS_EC2_METADATA_DISABLED: undefined,

@@ -6,10 +6,10 @@ import { startFaultProxy } from '../../testing/fault-proxy.ts';
 import { startJob } from '../../testing/job.ts';
 
 let bucket: TestBucket;
-let open: TestBucket;
+let publicBucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket();
-  open = await makeBucket({ isPublic: true });
+  publicBucket = await makeBucket({ isPublic: true });
 });
 
 describe('case 46: AWS_PROFILE', () => {
@@ -19,7 +19,7 @@ describe('case 46: AWS_PROFILE', () => {
     AWS_EC2_METADATA_DISABLED: 'true',
   };
 
-  test('left behind by another tool: the exported keys sign, as with the AWS CLI', async () => {
+  test('set by another tool: the exported keys are used, as in the AWS CLI', async () => {
     await using job = await startJob(bucket);
     const file = join(job.workspace, 'credentials');
     await writeFile(file, '[other]\naws_access_key_id = AKIDOFOTHER\naws_secret_access_key = wrong\n');
@@ -29,13 +29,13 @@ describe('case 46: AWS_PROFILE', () => {
     expect(result.log).not.toContain('AWS_PROFILE');
   });
 
-  test('of a profile that does not exist: the exported keys sign', async () => {
+  test('names a missing profile: the exported keys are used', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('find', {}, { AWS_PROFILE: 'nobody' });
     expect(result).toMatchObject({ code: 0, errors: [] });
   });
 
-  test('without exported keys: the profile signs', async () => {
+  test('without exported keys: the profile is used', async () => {
     await using job = await startJob(bucket);
     const file = join(job.workspace, 'credentials');
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = bucket.env;
@@ -50,7 +50,7 @@ describe('case 46: AWS_PROFILE', () => {
   test.each([
     ['unset', noKeys],
     ['empty', { ...noKeys, AWS_ACCESS_KEY_ID: '', AWS_SECRET_ACCESS_KEY: '' }],
-  ])('of a profile that does not exist, keys %s: the error names both', async (_title, env) => {
+  ])('names a missing profile, keys %s: the error names variable and profile', async (_title, env) => {
     await using job = await startJob(bucket);
     const result = await job.step('find', {}, { ...env, AWS_PROFILE: 'nobody' });
     expect(result.code).toBe(1);
@@ -64,10 +64,10 @@ describe('case 47: keys that were pasted badly', () => {
     ['a line break after it', (value) => `${value}\n`],
     ['a carriage return after it', (value) => `${value}\r`],
     ['a line break before it', (value) => `\n${value}`],
-    ['a blank after it', (value) => `${value} `],
+    ['a space after it', (value) => `${value} `],
     ['a tab before it', (value) => `\t${value}`],
     ['a line break in it', (value) => `${value.slice(0, 5)}\n${value.slice(5)}`],
-    ['a blank in it', (value) => `${value.slice(0, 5)} ${value.slice(5)}`],
+    ['a space in it', (value) => `${value.slice(0, 5)} ${value.slice(5)}`],
     ['double quotes around it', (value) => `"${value}"`],
     ['single quotes around it', (value) => `'${value}'`],
     ['a no-break space after it', (value) => `${value}\u00a0`],
@@ -76,7 +76,7 @@ describe('case 47: keys that were pasted badly', () => {
   ];
   const variables = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'];
 
-  test.each(variables)('%s: named before anything is sent, and not shown', async (name) => {
+  test.each(variables)('%s: the error names it without its value, and nothing is sent', async (name) => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint);
     for (const [title, make] of bad) {
@@ -88,8 +88,8 @@ describe('case 47: keys that were pasted badly', () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test('are not looked at with no-sign-request', async () => {
-    await using job = await startJob(open);
+  test('are ignored with no-sign-request', async () => {
+    await using job = await startJob(publicBucket);
     const env = { AWS_ACCESS_KEY_ID: 'bad key', AWS_SECRET_ACCESS_KEY: `${secret}\n` };
     expect(await job.step('find', { 'no-sign-request': 'true' }, env)).toMatchObject({ code: 0, errors: [] });
   });
@@ -99,7 +99,7 @@ describe('case 47: keys that were pasted badly', () => {
     ['AWS_SECRET_ACCESS_KEY', ''],
     ['AWS_ACCESS_KEY_ID', undefined],
     ['AWS_ACCESS_KEY_ID', ''],
-  ])('only %s is missing (%j): the error names it, and on-error is heard', async (name, value) => {
+  ])('only %s is missing (%j): the error names it, and on-error applies', async (name, value) => {
     await using job = await startJob(bucket);
     const env = { [name]: value, AWS_EC2_METADATA_DISABLED: 'true' };
     const result = await job.step('find', {}, env);
@@ -109,7 +109,7 @@ describe('case 47: keys that were pasted badly', () => {
     expect([lenient.code, lenient.outputs['skip-build']]).toEqual([0, 'false']);
   });
 
-  test('a secret key alone does not keep a profile from signing, as with the AWS CLI', async () => {
+  test('a secret key without an access key id: the profile is used, as in the AWS CLI', async () => {
     await using job = await startJob(bucket);
     const file = join(job.workspace, 'credentials');
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = bucket.env;

@@ -1,4 +1,4 @@
-/** Decisions that show only when something happens at one certain moment; each was once undone without a test failing. */
+/** Decisions that matter only at a certain moment. Each of them could once be undone without a failing test. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -17,7 +17,7 @@ const isPutOfWheel = (seen: SeenRequest) =>
   seen.operation === 'put' && seen.path.endsWith('.whl') && !isClaim(seen);
 
 describe('store looks again after its put', () => {
-  test('another wheel came into the slot meanwhile: an error, and its own is gone', async () => {
+  test('another wheel was put into the slot meanwhile: an error, and its own wheel is removed', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const rival = job.key('demo-2.0-py3-none-any.whl');
@@ -30,7 +30,7 @@ describe('store looks again after its put', () => {
     expect(await job.keys()).toEqual([rival]);
   });
 
-  test('and is refused that look: an error, and its own is gone', async () => {
+  test('that look is refused: an error, and its own wheel is removed', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
@@ -41,7 +41,7 @@ describe('store looks again after its put', () => {
     expect(await job.keys()).toEqual([]);
   });
 
-  test('and when the answer to the put is lost and other bytes are there, it does not say stored', async () => {
+  test('other bytes are there after the put: an error, and they remain', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const others = wheelBytes(W, { metadata: ['Summary: another'] });
@@ -54,25 +54,25 @@ describe('store looks again after its put', () => {
   });
 });
 
-test('a step that fails leaves an object alone that another step put at the same key', async () => {
+test('a failed step does not remove an object that another step put at the same key', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   const bytes = wheelBytes(W);
-  const theirs = { sha256: sha256(bytes), 'put-id': 'of-another-step' };
+  const metadata = { sha256: sha256(bytes), 'put-id': 'of-another-step' };
   let put: Promise<void> | undefined;
   await using proxy = await startFaultProxy(bucket.endpoint, (seen) => {
     if (seen.operation === 'head' && put !== undefined) return { after: put };
     if (!isPutOfWheel(seen)) return undefined;
-    put ??= bucket.put(job.key(W), bytes, theirs);
+    put ??= bucket.put(job.key(W), bytes, metadata);
     return s3Error(500, 'InternalError');
   });
   const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
   await put;
   expect(result.code).toBe(1);
-  expect((await bucket.head(job.key(W))).Metadata).toMatchObject(theirs);
+  expect((await bucket.head(job.key(W))).Metadata).toMatchObject(metadata);
 });
 
-test('a page of the index that is there is replaced only where it is still the one that was read', async () => {
+test('an index page is replaced only if it is still the one that was read', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   expect((await job.step('store', { target: 'a' })).errors).toEqual([]);
@@ -85,12 +85,12 @@ test('a page of the index that is there is replaced only where it is still the o
   expect(puts[0]?.headers['if-match']).toMatch(/^"?[0-9a-f]{32}/);
 });
 
-test('of a presigned URL, signature and session token are masked, as they are and as the URL has them', async () => {
+test('the signature and session token of a presigned URL are masked, plain and URL-encoded', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   await job.step('store');
   const session = 'session/token+of=this==';
-  // The server has no session tokens, so they do not reach it.
+  // The test server doesn't support session tokens, so the proxy removes them.
   await using proxy = await startFaultProxy(bucket.endpoint, () => ({ without: ['x-amz-security-token'] }));
   const inputs = { presign: '900', 'endpoint-url': proxy.endpoint };
   const result = await job.step('find', inputs, { AWS_SESSION_TOKEN: session });

@@ -1,6 +1,6 @@
 /**
  * Every input that an action.yml declares is read, and has the default that it declares; every output is set.
- * The rows are in testing/input-table.ts. `npm run mutants` takes each default, reading and setting out.
+ * The rows are in testing/input-table.ts. `npm run mutants` removes each default, each read and each output.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,14 +26,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-async function site(action: ActionName): Promise<Site> {
+async function startSite(action: ActionName): Promise<Site> {
   const made = makeSite(bucket, action, await mkdtemp(join(folder, 'site-')));
   await Promise.all([mkdir(made.workspace), mkdir(made.builder)]);
   return made;
 }
 
 describe.each(ACTION_NAMES)('%s declares', (action) => {
-  test('the inputs of the table, with its defaults', async () => {
+  test('the inputs of the table, with their defaults', async () => {
     const { inputs } = await readManifest(action);
     const declared = Object.entries(inputs).map(([name, input]) => [name, input.default ?? '']);
     const expected = Object.entries(INPUTS[action]).map(([name, row]) => [name, row.default]);
@@ -41,9 +41,9 @@ describe.each(ACTION_NAMES)('%s declares', (action) => {
   });
 
   test('the outputs that it sets', async () => {
-    const where = await site(action);
-    await provide(where);
-    const { outputs } = await act(where, {});
+    const site = await startSite(action);
+    await provide(site);
+    const { outputs } = await act(site, {});
     expect(Object.keys(outputs).sort()).toEqual(Object.keys((await readManifest(action)).outputs).sort());
     expect(Object.entries(outputs).filter(([, value]) => value === '')).toEqual([]);
   });
@@ -58,13 +58,13 @@ const cases = ACTION_NAMES.flatMap((action) =>
   ]),
 );
 
-describe('what is to be seen of', () => {
+describe('the effect of', () => {
   test.each(cases)('%s;', async (_title, action, name, { other, observe, shows }) => {
     const seen = async (value?: string | ((site: Site) => string)) => {
-      const where = await site(action);
-      const text = typeof value === 'function' ? value(where) : value;
+      const site = await startSite(action);
+      const text = typeof value === 'function' ? value(site) : value;
       const given: Given = text === undefined ? {} : { [name]: text };
-      return observe(where, given);
+      return observe(site, given);
     };
     expect(await seen()).toBe(shows.default);
     expect(await seen('')).toBe(shows.empty ?? shows.default);

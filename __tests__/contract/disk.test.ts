@@ -1,6 +1,6 @@
 /**
- * What a full or forbidden disk does to a fetch. Each test gives the step a small file system of its own, in a mount
- * namespace that goes with it: that needs Linux, and root or user namespaces.
+ * A fetch to a disk that is full or not writable. Each test runs the step with its own small file system, in a mount
+ * namespace that disappears with the step. This needs Linux, and root or user namespaces.
  */
 import { randomUUID } from 'node:crypto';
 import { lstat, lutimes, mkdir, readdir, readFile, symlink, utimes, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Stores a wheel of some 20 MiB, which comes back in three ranges. */
+/** Stores a wheel of about 20 MiB, which is downloaded in three ranges. */
 async function storeLarge(job: Job): Promise<void> {
   await makeWheel(job.workspace, `built/${W}`, {
     files: { 'demo/noise.bin': new Uint8Array(20 * MIB) },
@@ -27,21 +27,21 @@ async function storeLarge(job: Job): Promise<void> {
   expect((await job.step('store', { path: 'built', index: 'false' })).errors).toEqual([]);
 }
 
-/** Runs the step after `prepare`, a shell command that finds the folder `dist` in `$1`, and notes what is in it at the end. */
+/** A command that runs `prepare` (a shell command; `$1` is the folder `dist`) and the step, and then lists the folder. */
 function within(job: Job, prepare: string): string[] {
   const unshare = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
   const script = `mkdir -p "$1" && ${prepare} || exit 99; "$3" "$4"; status=$?; ls -A "$1" >"$2"; exit $status`;
-  // Not sh: dash drops variables whose names hold a dash, such as INPUT_ENDPOINT-URL.
+  // Not sh: dash drops variables whose names contain a dash, such as INPUT_ENDPOINT-URL.
   return [...unshare, 'bash', '-c', script, 'bash', job.dist, join(job.workspace, 'listing')];
 }
 
-/** What was in `dist` when the step had ended. */
-async function left(job: Job): Promise<string[]> {
+/** The files that were in `dist` when the step ended. */
+async function filesLeft(job: Job): Promise<string[]> {
   return (await readFile(join(job.workspace, 'listing'), 'utf8')).split('\n').filter((name) => name !== '');
 }
 
 describe('fetch into a disk that', () => {
-  test('is too small: both figures, before a byte is asked for', async () => {
+  test('is too small: an error with both sizes, before the download', async () => {
     await using job = await startJob(bucket);
     await storeLarge(job);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -52,10 +52,10 @@ describe('fetch into a disk that', () => {
       expect.stringMatching(/would need 2\d{7} bytes.* has 4194304 bytes free/),
     ]);
     expect(proxy.operations()).not.toContain('get');
-    expect(await left(job)).toEqual([]);
+    expect(await filesLeft(job)).toEqual([]);
   });
 
-  test('somebody else fills during the download: one sentence, and nothing of ours stays', async () => {
+  test('another process fills during the download: one error, and none of our files remains', async () => {
     await using job = await startJob(bucket);
     await storeLarge(job);
     const running = Promise.withResolvers<number>();
@@ -81,24 +81,24 @@ describe('fetch into a disk that', () => {
     expect(result.code).toBe(1);
     expect(result.errors).toEqual([expect.stringContaining('ENOSPC')]);
     expect(result.errors[0]).toContain(job.dist);
-    // A full disk does not heal by asking S3 again: no range was asked for twice.
+    // A retry doesn't help if the disk is full: no range was requested twice.
     const ranges = proxy.requests
       .filter(({ operation }) => operation === 'get')
       .map(({ headers }) => headers.range);
     expect(new Set(ranges).size).toBe(ranges.length);
-    expect(await left(job)).toEqual(['somebody-else.bin']);
+    expect(await filesLeft(job)).toEqual(['somebody-else.bin']);
   });
 
-  test('allows only so much per file (a quota)', async () => {
+  test('limits the size of a file (a quota)', async () => {
     await using job = await startJob(bucket);
     await storeLarge(job);
     const result = await job.step('fetch', {}, {}, undefined, within(job, 'ulimit -f 4096'));
     expect(result.code).toBe(1);
     expect(result.errors).toEqual([expect.stringContaining('EFBIG')]);
-    expect(await left(job)).toEqual([]);
+    expect(await filesLeft(job)).toEqual([]);
   });
 
-  test('may only be read', async () => {
+  test('is read-only', async () => {
     await using job = await startJob(bucket);
     await storeLarge(job);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -119,7 +119,7 @@ describe('fetch into a disk that', () => {
   });
 });
 
-test('of two wheels, one in whose place a folder stands: none is put there', async () => {
+test('two wheels, and a folder with the name of one: neither is written', async () => {
   await using job = await startJob(bucket);
   const names = { linux: W, macos: 'demo-1.0-py3-none-macosx_11_0_arm64.whl' };
   for (const [target, name] of Object.entries(names)) {
@@ -135,7 +135,7 @@ test('of two wheels, one in whose place a folder stands: none is put there', asy
 
 const LONG = `demo-1.0-py3-none-${'x'.repeat(250)}.whl`;
 
-/** Stores a wheel for each of two targets, and returns their names in the order in which fetch puts them in place. */
+/** Stores a wheel for each of two targets, and returns their names in the order in which fetch puts them into `dist`. */
 async function storeTwo(job: Job): Promise<[first: string, second: string]> {
   const names = { linux: W, macos: 'demo-1.0-py3-none-macosx_11_0_arm64.whl' };
   for (const [target, name] of Object.entries(names)) {
@@ -145,8 +145,8 @@ async function storeTwo(job: Job): Promise<[first: string, second: string]> {
   return [names.linux, names.macos];
 }
 
-describe('case 68: of two wheels, all take their places or none', () => {
-  test('a folder that appears in the place of the second while they arrive', async () => {
+describe('case 68: of two wheels, both are written or neither', () => {
+  test('a folder with the name of the second that appears during the download', async () => {
     await using job = await startJob(bucket);
     const [first, second] = await storeTwo(job);
     await mkdir(job.dist);
@@ -166,7 +166,7 @@ describe('case 68: of two wheels, all take their places or none', () => {
     expect(await readdir(join(job.dist, second))).toEqual(['inside']);
   });
 
-  test('the same, with nothing there before', async () => {
+  test('the same, without an earlier file', async () => {
     await using job = await startJob(bucket);
     const [, second] = await storeTwo(job);
     let made: Promise<unknown> | undefined;
@@ -180,7 +180,7 @@ describe('case 68: of two wheels, all take their places or none', () => {
     expect(await readdir(job.dist)).toEqual([second]);
   });
 
-  test('both replaced: the old ones, a link among them, are gone without a trace', async () => {
+  test('both replaced: the old file and the old link are removed', async () => {
     await using job = await startJob(bucket);
     const [first, second] = await storeTwo(job);
     await mkdir(job.dist);
@@ -194,8 +194,8 @@ describe('case 68: of two wheels, all take their places or none', () => {
     expect(await readFile(join(job.workspace, 'elsewhere'), 'utf8')).toBe('kept');
   });
 
-  // The tests' server takes no such name, as AWS does: the listing and the head are made to show one.
-  test('a name that is too long for the disk: neither, and no byte is asked for', async () => {
+  // Unlike AWS, the test server doesn't accept such a name, so the proxy changes the listing and the head.
+  test('a name that is too long for the disk: neither is written, and nothing is downloaded', async () => {
     await using job = await startJob(bucket);
     const [, second] = await storeTwo(job);
     const { Metadata = {}, ETag = '' } = await bucket.head(`${job.prefix}/${COMMIT}/7_1/macos/${second}`);
@@ -205,9 +205,9 @@ describe('case 68: of two wheels, all take their places or none', () => {
       if (operation === 'head' && path.includes(LONG)) return { status: 200, headers };
       if (operation !== 'list') return undefined;
       return {
-        change: (answer) => ({
-          ...answer,
-          body: Buffer.from(answer.body.toString().replaceAll(second, LONG)),
+        change: (response) => ({
+          ...response,
+          body: Buffer.from(response.body.toString().replaceAll(second, LONG)),
         }),
       };
     });
@@ -219,8 +219,8 @@ describe('case 68: of two wheels, all take their places or none', () => {
   });
 });
 
-describe('case 68: a path that cannot be used is a sentence, before any byte', () => {
-  test.each<[title: string, path: string, says: string]>([
+describe('case 68: a path that cannot be used: one error, before the download', () => {
+  test.each<[title: string, path: string, text: string]>([
     ['a dangling link', 'dangling', 'EEXIST'],
     ['a folder below a dangling link', 'dangling/w', 'EEXIST'],
     ['a loop of links', 'loop/w', 'EEXIST'],
@@ -230,11 +230,11 @@ describe('case 68: a path that cannot be used is a sentence, before any byte', (
     ...(process.platform === 'linux'
       ? ([
           ['a folder of the kernel', '/proc/self/x', 'ENOENT'],
-          ['one below it', '/proc/self/x/y', 'ENOENT'],
+          ['a folder below it', '/proc/self/x/y', 'ENOENT'],
           ['a device', '/dev/null/x', 'EEXIST'],
         ] as [string, string, string][])
       : []),
-  ])('%s', async (_title, path, says) => {
+  ])('%s', async (_title, path, text) => {
     await using job = await startJob(bucket);
     await makeWheel(job.workspace, `built/${W}`);
     await job.step('store', { path: 'built', index: 'false' });
@@ -244,14 +244,14 @@ describe('case 68: a path that cannot be used is a sentence, before any byte', (
     await using proxy = await startFaultProxy(bucket.endpoint);
     const result = await job.step('fetch', { path, 'endpoint-url': proxy.endpoint });
     expect(result.code).toBe(1);
-    expect(result.errors).toEqual([expect.stringContaining(says)]);
+    expect(result.errors).toEqual([expect.stringContaining(text)]);
     expect(result.errors[0]).not.toContain('defect');
     expect(result.errors[0]).toContain(path.slice(0, 100).replace(/\/$/, ''));
     expect(proxy.operations()).not.toContain('get');
   });
 });
 
-test('case 76: what a killed fetch left in the folder more than a day ago is removed by the next one', async () => {
+test('case 76: files that a killed fetch left in the folder more than a day ago are removed by the next fetch', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.workspace, `built/${W}`);
   await job.step('store', { path: 'built', index: 'false' });

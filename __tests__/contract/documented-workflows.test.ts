@@ -1,7 +1,7 @@
 /**
- * The workflows that the README and the examples tell people to copy, run as they stand: only the name of the
- * bucket is another, where it is comes from the runner's environment, and jobs run one at a time. Every system
- * and every Python is this machine's. Not run are nightly.yml and release.yml, which need GitHub's API and PyPI.
+ * Runs the workflows of the README and the examples unchanged, except for the name of the bucket. The endpoint comes from
+ * the runner's environment, and jobs run one at a time. Every operating system and Python is that of this machine.
+ * nightly.yml and release.yml are not run, since they need GitHub's API and PyPI.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ let index: string;
 beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
   index = await mkdtemp(join(tmpdir(), 'index-'));
-  // What `pytest` runs in the examples are the tests of whoever copies them.
+  // A stand-in for pytest, which runs the user's tests in the examples.
   const main =
     'def main():\n    import sys, lattice\n    print("tested", len(lattice.points(3, 4)), *sys.argv[1:])\n';
   await makeWheel(index, 'pytest-9.0-py3-none-any.whl', {
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(index, { recursive: true, force: true }));
 
-/** The fenced YAML blocks of the README, in their order. */
+/** The fenced YAML blocks of the README, in order. */
 async function blocksOfReadme(): Promise<string[]> {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
   return [...readme.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block]) => block!);
@@ -48,7 +48,7 @@ function example(name: string): Promise<string> {
   return readFile(join(ROOT, 'examples', name), 'utf8');
 }
 
-/** A repository with the text as its workflow; `my-wheels` and the like become the test's bucket. */
+/** A repository with this workflow. The test's bucket replaces `my-wheels` and `my-public-wheels`. */
 function repositoryWith(workflow: string, files?: Readonly<Record<string, string>>): Promise<Repository> {
   return makeUsersRepository(workflow.replaceAll(/\bmy-(public-)?wheels\b/g, bucket.name), files);
 }
@@ -77,7 +77,7 @@ function pullRequest(repository: string, labels: readonly string[] = []): Given 
   return { event: 'pull_request', payload: { number: 12, pull_request } };
 }
 
-/** What all steps of a job printed. */
+/** The output of all steps of a job. */
 function logsOf(run: WorkflowRun, job: string): string {
   return Object.values(run.jobs[job]!.steps)
     .map(({ log }) => log)
@@ -85,7 +85,7 @@ function logsOf(run: WorkflowRun, job: string): string {
 }
 
 describe('README.md', () => {
-  test('the workflow: the first run builds and installs, the second installs the same without a build', async () => {
+  test('the workflow: the first run builds and installs, the second installs the same wheel without a build', async () => {
     const [workflow] = await blocksOfReadme();
     await using repository = await repositoryWith(workflow!);
     const first = await run(repository);
@@ -105,7 +105,7 @@ describe('README.md', () => {
   test('the same with fetch in the test job', async () => {
     const [workflow, steps] = await blocksOfReadme();
     const whole = parse(workflow!);
-    // A private bucket asks for credentials in this job too; the steps replace the one that runs pip.
+    // A private bucket needs credentials in this job too. The steps replace the one that runs pip.
     const [setUpPython] = whole.jobs.test.steps;
     whole.jobs.test.steps = [whole.jobs.build.steps[0], setUpPython, ...parse(steps!)];
     await using repository = await repositoryWith(stringify(whole));
@@ -116,22 +116,22 @@ describe('README.md', () => {
   });
 });
 
-describe('case 77: what a pull request stores, main does not find', () => {
+describe('case 77: main does not find what a pull request stores', () => {
   test.each([['README.md'], ['build-once.yml']])('%s', async (name) => {
     const workflow = name === 'README.md' ? (await blocksOfReadme())[0]! : await example(name);
     await using repository = await repositoryWith(workflow);
     const { commit } = repository;
-    const theirs = await run(repository, { ...pullRequest('octo/demo'), runId: '9' });
-    expect(theirs.code).toBe(0);
-    expect(logsOf(theirs, 'build')).toContain('Assumed role-of-pull-requests');
+    const other = await run(repository, { ...pullRequest('octo/demo'), runId: '9' });
+    expect(other.code).toBe(0);
+    expect(logsOf(other, 'build')).toContain('Assumed role-of-pull-requests');
     expect(await bucket.keys(`builds/${commit}/`)).toEqual([]);
     expect(await bucket.keys(`pull-requests/${commit}/`)).toContain(`pull-requests/${commit}/9_1/${WHEEL}`);
-    // An earlier run than theirs: of one prefix, theirs would win.
-    const ours = await run(repository);
-    expect(ours.code).toBe(0);
-    expect(logsOf(ours, 'build')).toContain('Assumed role-of-main');
-    expect(logsOf(ours, 'build')).toContain('Successfully built lattice');
-    expect(ours.jobs.build!.steps.wheel?.outputs['wheel-key']).toBe(`builds/${commit}/7_1/${WHEEL}`);
+    // This run is older: with one prefix, main would find the pull request's wheel.
+    const main = await run(repository);
+    expect(main.code).toBe(0);
+    expect(logsOf(main, 'build')).toContain('Assumed role-of-main');
+    expect(logsOf(main, 'build')).toContain('Successfully built lattice');
+    expect(main.jobs.build!.steps.wheel?.outputs['wheel-key']).toBe(`builds/${commit}/7_1/${WHEEL}`);
   });
 });
 
@@ -149,7 +149,7 @@ describe('examples/build-once.yml', () => {
 });
 
 describe('examples/docs-only.yml', () => {
-  test('another commit with the same sources takes the wheel of the first', async () => {
+  test('another commit with the same sources reuses the wheel of the first', async () => {
     const workflow = await example('docs-only.yml');
     await using before = await repositoryWith(workflow);
     await using after = await repositoryWith(workflow);
@@ -168,13 +168,13 @@ describe('examples/docs-only.yml', () => {
 });
 
 describe('case 78: docs-only.yml', () => {
-  test('a pull request with the same hash does not store what main finds', async () => {
+  test('main does not find what a pull request with the same hash stores', async () => {
     const workflow = await example('docs-only.yml');
-    // A file that the hash leaves out and the build reads makes another hash of this test's own.
+    // An additional source file gives this test its own hash.
     const files = { 'src/lattice/case_78.py': 'MADE = "by main"\n' };
     await using repository = await repositoryWith(workflow, files);
-    await using theirs = await repositoryWith(workflow, { ...files, 'README.txt': 'not hashed\n' });
-    const first = await run(theirs, { ...pullRequest('octo/demo'), runId: '9' });
+    await using other = await repositoryWith(workflow, { ...files, 'README.txt': 'not hashed\n' });
+    const first = await run(other, { ...pullRequest('octo/demo'), runId: '9' });
     expectJobs(first, { build: 'success' });
     expect(logsOf(first, 'build')).toContain('Assumed role-of-pull-requests');
     const main = await run(repository);
@@ -197,7 +197,7 @@ describe('examples/fork.yml', () => {
     expect(await bucket.keys(`pull-requests/${repository.commit}/`)).toEqual([]);
   });
 
-  test('one from the repository stores, and one from a fork then reads that without credentials', async () => {
+  test('a pull request from the repository stores; one from a fork then reads the wheel without credentials', async () => {
     await using repository = await repositoryWith(await example('fork.yml'));
     const own = await run(repository, pullRequest('octo/demo'));
     expectJobs(own, { test: 'success' });
@@ -224,7 +224,7 @@ describe('examples/matrix.yml', () => {
   const builds = (targets: readonly string[]) =>
     Object.fromEntries(targets.map((target) => [`build (${target})`, 'success']));
 
-  test('a pull request builds one target, once unless a label asks; main then builds all six', async () => {
+  test('a pull request builds one target, and again only with a label; main then builds all six', async () => {
     await using repository = await repositoryWith(await example('matrix.yml'));
     const one = builds(['cp312-manylinux_x86_64']);
     const first = await run(repository, pullRequest('octo/demo'));
@@ -264,7 +264,7 @@ describe('examples/dependent-wheels.yml', () => {
       Object.fromEntries(files),
     );
     await makeWheel(index, 'libucxx-9.0-py3-none-any.whl');
-    // Constraints as from pip 26.2 on; a folder for all installations would take those of the builds as well.
+    // Build constraints as in pip 26.2 and later. PIP_TARGET would also apply to the build environments.
     const done = await run(repository, { env: { PIP_USE_FEATURE: 'build-constraint', PIP_TARGET: '' } });
     expectJobs(done, { libucxx: 'success', ucxx: 'success', 'distributed-ucxx': 'success' });
     const folder = `builds/${repository.commit}/7_1`;
@@ -276,7 +276,7 @@ describe('examples/dependent-wheels.yml', () => {
 });
 
 describe('examples/old-layout.yml', () => {
-  test('of the flat folder’s wheels, the one that the interpreter takes is installed', async () => {
+  test('of the wheels in the flat folder, the one for the interpreter is installed', async () => {
     await using repository = await repositoryWith(await example('old-layout.yml'));
     const commit = 'e'.repeat(40);
     const wheels = ['lattice-1.0-cp27-none-any.whl', WHEEL, 'lattice-1.0-py3-none-win_arm64.whl'];
@@ -292,13 +292,13 @@ describe('examples/benchmark.yml', () => {
   const wheel = (commit: string) => `builds/${commit}/5_1/cp312-manylinux_x86_64/${WHEEL}`;
   const files = { 'benchmarks/run.py': 'import lattice\nprint(lattice.VERSION, "measured")\n' };
 
-  test('installs the wheel of the commit that is asked for, or of the push', async () => {
+  test('installs the wheel of the requested commit, or of the push', async () => {
     await using repository = await repositoryWith(await example('benchmark.yml'), files);
-    const asked = 'd'.repeat(40);
-    for (const commit of [asked, repository.commit]) await bucket.put(wheel(commit), wheelBytes(WHEEL));
-    const dispatch = { event: 'workflow_dispatch', payload: { inputs: { commit: asked } } };
+    const requested = 'd'.repeat(40);
+    for (const commit of [requested, repository.commit]) await bucket.put(wheel(commit), wheelBytes(WHEEL));
+    const dispatch = { event: 'workflow_dispatch', payload: { inputs: { commit: requested } } };
     for (const [given, commit] of [
-      [dispatch, asked],
+      [dispatch, requested],
       [{}, repository.commit],
     ] as const) {
       const done = await run(repository, given);
@@ -310,7 +310,7 @@ describe('examples/benchmark.yml', () => {
 });
 
 describe('examples/test-other-pythons.yml', () => {
-  test('each job installs the wheel that its interpreter takes', async () => {
+  test('each job installs the wheel for its interpreter', async () => {
     await using repository = await repositoryWith(await example('test-other-pythons.yml'));
     const recipe: WheelRecipe = {
       files: {

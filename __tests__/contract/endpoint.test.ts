@@ -28,9 +28,9 @@ describe('case 63: a region that the store does not have', () => {
 
   test.each([
     ['R2', r2, 'auto'],
-    ['a store that names its region in words', scaleway, 'fr-par'],
-    ['a store that names it in an element', garage, 'garage'],
-  ])('AWS_REGION of another cloud, %s: the store’s own is used', async (_title, refusal, own) => {
+    ['a store that names its region in the message', scaleway, 'fr-par'],
+    ['a store that names it in an XML element', garage, 'garage'],
+  ])('AWS_REGION of another cloud, %s: the store’s own region is used', async (_title, refusal, own) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ headers }) =>
@@ -45,7 +45,7 @@ describe('case 63: a region that the store does not have', () => {
     expect(found.outputs['skip-build']).toBe('true');
   });
 
-  test('the input region is taken at its word: the error names it and says what S3 said', async () => {
+  test('the input region is not corrected: the error names it and contains S3’s message', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => r2);
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint, region: 'us-west-2' });
@@ -62,13 +62,16 @@ describe('case 63: a region that the store does not have', () => {
     expect(proxy.requests).toHaveLength(2);
   });
 
-  test.each(['AWS_REGION', 'AWS_DEFAULT_REGION'])('%s that is not a region is named', async (name) => {
-    await using job = await startJob(bucket);
-    const result = await job.step('find', {}, { [name]: 'us-west-2\n' });
-    expect(result.code).toBe(1);
-    expect(result.errors).toEqual([expect.stringContaining(name)]);
-    expect((await job.step('find', { region: 'us-west-2' }, { [name]: 'us west' })).errors).toEqual([]);
-  });
+  test.each(['AWS_REGION', 'AWS_DEFAULT_REGION'])(
+    '%s that is not a region: the error names the variable',
+    async (name) => {
+      await using job = await startJob(bucket);
+      const result = await job.step('find', {}, { [name]: 'us-west-2\n' });
+      expect(result.code).toBe(1);
+      expect(result.errors).toEqual([expect.stringContaining(name)]);
+      expect((await job.step('find', { region: 'us-west-2' }, { [name]: 'us west' })).errors).toEqual([]);
+    },
+  );
 });
 
 describe('case 64: an endpoint that names the bucket', () => {
@@ -93,7 +96,7 @@ describe('case 64: an endpoint that names the bucket', () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test('a path that is not the bucket is the store’s own', async () => {
+  test('a path that is not the bucket is kept', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => s3Error(404, 'NoSuchBucket'));
     await job.step('find', { 'endpoint-url': `${proxy.endpoint}/storage/v1/s3` });

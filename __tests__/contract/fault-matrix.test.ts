@@ -13,7 +13,7 @@ import type { ActionName, StepResult } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
-/** Tries that the SDK makes of one request. */
+/** How often the SDK tries a request. */
 const TRIES = 5;
 let bucket: TestBucket;
 beforeAll(async () => {
@@ -23,8 +23,8 @@ beforeAll(async () => {
 const page = (body: string): Fault => ({ status: 200, body, headers: { 'content-type': 'text/html' } });
 const XML = { 'content-type': 'application/xml' };
 
-/** Faults that pass: whoever tries again gets through. */
-const passing: Record<string, Fault> = {
+/** Transient faults: a retry succeeds. */
+const transient: Record<string, Fault> = {
   '500': s3Error(500, 'InternalError'),
   '502 of a proxy': {
     status: 502,
@@ -33,12 +33,12 @@ const passing: Record<string, Fault> = {
   },
   '503 SlowDown': s3Error(503, 'SlowDown'),
   '429': s3Error(429, 'TooManyRequestsException'),
-  'a line that is cut before the server hears of it': { cut: 'before' },
-  'a line that is cut after the server did its work': { cut: 'after' },
+  'a connection that is cut before the request reaches the server': { cut: 'before' },
+  'a connection that is cut after the server processed the request': { cut: 'after' },
 };
 
-/** Faults that stay, and what the error must say. */
-const staying: Record<string, [fault: Fault, says: RegExp, tries: number]> = {
+/** Permanent faults, what the error must match, and how often the request is tried. */
+const permanent: Record<string, [fault: Fault, pattern: RegExp, tries: number]> = {
   '403': [s3Error(403, 'AccessDenied', 'Access Denied'), /s3:\w+ was refused/, 1],
   '400 ExpiredToken': [
     s3Error(400, 'ExpiredToken', 'The provided token has expired.'),
@@ -47,13 +47,13 @@ const staying: Record<string, [fault: Fault, says: RegExp, tries: number]> = {
   ],
   '403 InvalidAccessKeyId': [s3Error(403, 'InvalidAccessKeyId'), /InvalidAccessKeyId/, 1],
   '404 NoSuchBucket': [s3Error(404, 'NoSuchBucket'), /no bucket/, 1],
-  '500 for ever': [s3Error(500, 'InternalError'), /InternalError/, TRIES],
-  '429 for ever': [s3Error(429, 'TooManyRequestsException'), /TooManyRequests|429/, TRIES],
-  'a line that is always cut': [{ cut: 'before' }, /could not be reached/, TRIES],
-  '400 of a kind that nobody knows': [s3Error(400, 'Strange', 'No idea.'), /Strange.*No idea\./, 1],
+  '500 each time': [s3Error(500, 'InternalError'), /InternalError/, TRIES],
+  '429 each time': [s3Error(429, 'TooManyRequestsException'), /TooManyRequests|429/, TRIES],
+  'a connection that is always cut': [{ cut: 'before' }, /could not be reached/, TRIES],
+  '400 with an unknown code': [s3Error(400, 'Strange', 'No idea.'), /Strange.*No idea\./, 1],
 };
 
-/** Runs an action through a proxy that causes `fault` in requests of one operation, claims apart. */
+/** Runs an action through a proxy that causes `fault` in the requests for which `when` returns true. */
 async function withFault(
   job: Job,
   action: ActionName,
@@ -73,8 +73,8 @@ async function withFault(
   return { result, hit };
 }
 
-/** Which request of an action a fault meets. */
-const places: [name: string, action: ActionName, operation: Operation][] = [
+/** The requests in which the faults occur. */
+const requests: [name: string, action: ActionName, operation: Operation][] = [
   ['the listing of find', 'find', 'list'],
   ['the head of find', 'find', 'head'],
   ['the listing of fetch', 'fetch', 'list'],
@@ -86,16 +86,16 @@ const places: [name: string, action: ActionName, operation: Operation][] = [
 const isOf = (operation: Operation) => (seen: SeenRequest) =>
   seen.operation === operation && !seen.path.endsWith('.claim') && !seen.path.endsWith('index.html');
 
-async function prepared(action: ActionName): Promise<Job> {
+async function prepare(action: ActionName): Promise<Job> {
   const job = await startJob(bucket);
   await makeWheel(job.dist, W);
   if (action !== 'store') expect((await job.step('store', { index: 'false' })).errors).toEqual([]);
   return job;
 }
 
-describe.each(places)('%s', (_name, action, operation) => {
-  test.each(Object.entries(passing))('meets %s once, and gets through', async (_fault, fault) => {
-    await using job = await prepared(action);
+describe.each(requests)('%s', (_name, action, operation) => {
+  test.each(Object.entries(transient))('%s once: the step succeeds', async (_fault, fault) => {
+    await using job = await prepare(action);
     const { result, hit } = await withFault(
       job,
       action,
@@ -111,23 +111,23 @@ describe.each(places)('%s', (_name, action, operation) => {
     expect(await job.keys()).toEqual([job.key(W)]);
   });
 
-  test.concurrent.each(Object.entries(staying))(
-    'meets %s, and says so in one sentence',
-    async (_fault, [fault, says, tries]) => {
-      await using job = await prepared(action);
+  test.concurrent.each(Object.entries(permanent))(
+    '%s: one error',
+    async (_fault, [fault, pattern, tries]) => {
+      await using job = await prepare(action);
       const { result, hit } = await withFault(job, action, isOf(operation), fault);
       const isHead = operation === 'head';
       const isMissing = isHead && 'status' in fault! && fault.status === 404;
       if (isMissing) {
-        // A head has no body: this 404 says that the wheel is gone.
+        // The response to a head has no body: this 404 means that the wheel is gone.
         expect(result.outputs['skip-build']).toBe('false');
         return;
       }
       expect(result.code).toBe(1);
       expect(result.outputs['skip-build']).toBe('false');
       expect(result.errors).toHaveLength(1);
-      // A head has no body either to name what S3 calls the fault.
-      if (!(isHead && 'status' in fault!)) expect(result.errors[0]).toMatch(says);
+      // Without a body, it doesn't contain S3's error code either.
+      if (!(isHead && 'status' in fault!)) expect(result.errors[0]).toMatch(pattern);
       expect(result.log).not.toMatch(/\n\s+at /);
       expect(hit).toBe(tries);
       expect(await readdir(job.workspace)).not.toContain('new/');
@@ -138,14 +138,14 @@ describe.each(places)('%s', (_name, action, operation) => {
   );
 });
 
-describe('an answer that is none', () => {
-  const answers: [title: string, fault: Fault][] = [
+describe('a wrong response', () => {
+  const responses: [title: string, fault: Fault][] = [
     ['a web page', page('<!DOCTYPE html><html><body>Sign in</body></html>')],
-    ['nothing', page('')],
+    ['an empty page', page('')],
     ['broken XML', { status: 200, body: '<ListBucketResult><Contents><Key>a', headers: XML }],
     ['JSON', { status: 200, body: '{"ok":true}', headers: { 'content-type': 'application/json' } }],
     [
-      'another answer of S3',
+      'another kind of S3 response',
       {
         status: 200,
         body: '<?xml version="1.0"?><CopyObjectResult><ETag>"x"</ETag></CopyObjectResult>',
@@ -161,8 +161,8 @@ describe('an answer that is none', () => {
       },
     ],
   ];
-  test.each(answers)('%s to a listing fails, and is not taken for an empty store', async (_title, fault) => {
-    await using job = await prepared('find');
+  test.each(responses)('%s to a listing: an error, not an empty store', async (_title, fault) => {
+    await using job = await prepare('find');
     const { result } = await withFault(job, 'find', isOf('list'), fault);
     expect(result.code).toBe(1);
     expect(result.outputs).toEqual({ 'skip-build': 'false' });
@@ -170,8 +170,8 @@ describe('an answer that is none', () => {
     expect(result.errors[0]).not.toContain('defect');
   });
 
-  test('a page of a listing with 400,000 keys, of which S3 sends 1,000: an error, not "not stored"', async () => {
-    await using job = await prepared('find');
+  test('a page of 400,000 keys, though S3 sends at most 1,000: an error, not "not stored"', async () => {
+    await using job = await prepare('find');
     const entry = '<Contents><Key>KEY</Key><Size>1</Size><ETag>"x"</ETag></Contents>';
     const filler = Array.from({ length: 400_000 }, (_, index) =>
       entry.replace('KEY', `${job.prefix}/${index}`),
@@ -183,14 +183,14 @@ describe('an answer that is none', () => {
   });
 });
 
-describe('a listing without end', () => {
+describe('an endless listing', () => {
   const page = (keys: string[], next: string) =>
     `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${next}</NextContinuationToken>${keys.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`).join('')}</ListBucketResult>`;
   const endless: [title: string, pageOf: (nth: number) => string, most: number][] = [
-    ['that gives the same token for ever', () => page(['a'], 'same'), 2],
-    ['that shows the same keys under new tokens', (nth) => page(['a'], String(nth)), 2],
-    ['of pages that show nothing', (nth) => page([], String(nth)), 101],
-    ['that shows another key each time', (nth) => page([`k${nth}`], String(nth)), 1000],
+    ['with the same token each time', () => page(['a'], 'same'), 2],
+    ['with the same keys under new tokens', (nth) => page(['a'], String(nth)), 2],
+    ['of empty pages', (nth) => page([], String(nth)), 101],
+    ['with another key each time', (nth) => page([`k${nth}`], String(nth)), 1000],
   ];
   test.each(endless)('%s ends in an error', async (_title, pageOf, most) => {
     await using job = await startJob(bucket);
@@ -206,9 +206,9 @@ describe('a listing without end', () => {
   });
 });
 
-/** The wheel is stored by then, so whatever happens to its index page, the step succeeds, and says what happened. */
+/** The wheel is already stored, so if its index page fails, the step succeeds with a warning. */
 describe.each([
-  ['the reading of the index page', 'get'],
+  ['the get of the index page', 'get'],
   ['the listing for the index page', 'list'],
   ['the put of the index page', 'put'],
 ] as const)('%s', (_name, operation) => {
@@ -216,7 +216,7 @@ describe.each([
     met === operation &&
     (operation === 'list' ? nth > 2 && !url.includes('delimiter') : path.endsWith('index.html'));
 
-  test.each(Object.entries(passing))('meets %s once, and gets through', async (_fault, fault) => {
+  test.each(Object.entries(transient))('%s once: the step succeeds', async (_fault, fault) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     let isMet = false;
@@ -236,16 +236,16 @@ describe.each([
     expect(page.toString()).toContain(`7_1/${W}#sha256=`);
   });
 
-  test.concurrent.each(Object.entries(staying))(
-    'meets %s: stored, with a warning',
-    async (_fault, [fault, says, tries]) => {
+  test.concurrent.each(Object.entries(permanent))(
+    '%s: stored, with a warning',
+    async (_fault, [fault, pattern, tries]) => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W);
       const { result, hit } = await withFault(job, 'store', isOfPage, fault);
       expect(result).toMatchObject({ code: 0, errors: [] });
       expect(result.outputs).toMatchObject({ 'skip-build': 'false', 'wheel-name': W });
       expect(result.warnings).toEqual([expect.stringContaining('The wheel is stored')]);
-      expect(result.warnings[0]).toMatch(says);
+      expect(result.warnings[0]).toMatch(pattern);
       expect(result.outputs['index-url']).toBe('');
       // There are two pages, which are read and put at the same time.
       expect(hit).toBeLessThanOrEqual(operation === 'list' ? tries : 2 * tries);
@@ -254,15 +254,15 @@ describe.each([
   );
 });
 
-describe('a download whose answer lies', () => {
+describe('a download with wrong content', () => {
   test.each([
-    ['shorter than it says', (body: Buffer) => body.subarray(0, -10)],
-    ['longer than it says', (body: Buffer) => Buffer.concat([body, Buffer.from('more')])],
+    ['shorter than the wheel', (body: Buffer) => body.subarray(0, -10)],
+    ['longer than the wheel', (body: Buffer) => Buffer.concat([body, Buffer.from('more')])],
     ['of the right length with other bytes', (body: Buffer) => Buffer.alloc(body.length)],
-  ])('%s: nothing on disk', async (_title, change) => {
-    await using job = await prepared('fetch');
+  ])('%s: no file remains', async (_title, change) => {
+    await using job = await prepare('fetch');
     const { result } = await withFault(job, 'fetch', isOf('get'), {
-      change: (answer) => ({ ...answer, body: change(answer.body) }),
+      change: (response) => ({ ...response, body: change(response.body) }),
     });
     expect(result.code).toBe(1);
     expect(result.errors).toHaveLength(1);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe('store, when the put', () => {
-  test('is answered 503 once: stored', async () => {
+  test('gets 503 once: stored', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path, nth }) =>
@@ -28,7 +28,7 @@ describe('store, when the put', () => {
     expect(await job.keys()).toEqual([job.key(W)]);
   });
 
-  test('is answered 503 for ever: bounded tries, and SlowDown in the error', async () => {
+  test('gets 503 each time: five tries, and SlowDown in the error', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) =>
@@ -44,7 +44,7 @@ describe('store, when the put', () => {
   });
 
   test.each([['before'], ['after']] as const)(
-    'loses its line %s the server did the work: stored',
+    'loses its connection %s the server processed it: stored',
     async (cut) => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W);
@@ -58,7 +58,7 @@ describe('store, when the put', () => {
     },
   );
 
-  test('meets a conflict (409): tried again', async () => {
+  test('gets a conflict (409): tried again', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path, nth }) =>
@@ -71,7 +71,7 @@ describe('store, when the put', () => {
     expect(await job.keys()).toEqual([job.key(W)]);
   });
 
-  test('is refused (403): names s3:PutObject and the wheel’s key', async () => {
+  test('is refused (403): the error names s3:PutObject and the wheel’s key', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
@@ -83,7 +83,7 @@ describe('store, when the put', () => {
     expect(result.errors[0]).toContain(job.key(W));
   });
 
-  test('finds the credentials expired: names role-duration-seconds', async () => {
+  test('fails because the credentials expired: the error names role-duration-seconds', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, LARGE);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
@@ -97,18 +97,18 @@ describe('store, when the put', () => {
     expect(await bucket.openUploads()).toEqual([]);
   });
 
-  test('is refused by KMS: passes on what S3 says', async () => {
+  test('is refused by KMS: the error contains S3’s message', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
-    const words = 'User: arn:aws:sts::1:role is not authorized to perform: kms:GenerateDataKey';
+    const message = 'User: arn:aws:sts::1:role is not authorized to perform: kms:GenerateDataKey';
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
-      operation === 'put' ? s3Error(403, 'AccessDenied', words) : undefined,
+      operation === 'put' ? s3Error(403, 'AccessDenied', message) : undefined,
     );
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
-    expect(result.errors[0]).toContain(words);
+    expect(result.errors[0]).toContain(message);
   });
 
-  test('is refused with If-None-Match (501): look, put without, look again, and a warning', async () => {
+  test('is refused because of If-None-Match (501): list, put without it, list again, and a warning', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, headers }) =>
@@ -123,7 +123,7 @@ describe('store, when the put', () => {
     expect(await job.keys()).toEqual([job.key(W)]);
   });
 
-  test('and all else is answered 403 without a body: no UnknownError', async () => {
+  test('and everything else gets 403 without a body: no UnknownError', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => ({ status: 403 }));
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint });
@@ -132,12 +132,12 @@ describe('store, when the put', () => {
 });
 
 describe('a store that ignores If-None-Match', () => {
-  /** Both jobs look before either puts; then the first finishes before the second puts. */
+  /** Both jobs list before either puts. The first finishes before the second puts. */
   test.each([
     ['the same name', 'demo-1.0-py3-none-any.whl'],
-    ['another name', 'demo-2.0-py3-none-any.whl'],
+    ['different names', 'demo-2.0-py3-none-any.whl'],
   ])(
-    'two jobs with other bytes, %s: one at most says success, and its bytes are there',
+    'two jobs with different bytes, %s: at most one succeeds, and its bytes are stored',
     async (_title, second) => {
       await using one = await startJob(bucket);
       await using two = await startJob(bucket, one.prefix);
@@ -168,7 +168,7 @@ describe('a store that ignores If-None-Match', () => {
 });
 
 describe('large wheels', () => {
-  test('go up in parts, with If-None-Match on completion, and come back the same', async () => {
+  test('are uploaded in parts, with If-None-Match on completion, and downloaded unchanged', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, LARGE);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -186,7 +186,7 @@ describe('large wheels', () => {
     expect(fetched.outputs.sha256).toBe(result.outputs.sha256);
   });
 
-  test('a completion whose answer is lost is found done', async () => {
+  test('a completion whose response is lost is recognised as done', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, LARGE);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
@@ -200,7 +200,7 @@ describe('large wheels', () => {
   });
 
   test.each([['part'], ['complete']] as const)(
-    'a %s that fails for ever leaves no object and no parts',
+    'a %s that always fails leaves no object and no parts',
     async (failing) => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W, LARGE);
@@ -216,31 +216,30 @@ describe('large wheels', () => {
 });
 
 /**
- * Runs a step that gets a signal when the proxy sees a certain request; what was asked is answered only when the
- * step has ended.
+ * Runs a step, and sends it a signal when the proxy sees a certain request. The step gets no response to this request.
  *
- * @param reaches - whether the server hears of that request
+ * @param reaches - whether the request reaches the server
  */
 async function cancelledAt(
   job: Job,
   [action, inputs]: [ActionName, Record<string, string>?],
   signal: NodeJS.Signals,
-  isTheMoment: (seen: SeenRequest) => boolean,
+  isTrigger: (seen: SeenRequest) => boolean,
   reaches = false,
 ): Promise<StepResult> {
   const child = Promise.withResolvers<ChildProcess>();
-  const gone = child.promise.then((process) => once(process, 'exit'));
+  const exited = child.promise.then((process) => once(process, 'exit'));
   await using proxy = await startFaultProxy(bucket.endpoint, (seen) => {
-    if (!isTheMoment(seen)) return undefined;
+    if (!isTrigger(seen)) return undefined;
     void child.promise.then((process) => process.kill(signal));
-    return reaches ? { answerAfter: gone } : { after: gone };
+    return reaches ? { answerAfter: exited } : { after: exited };
   });
   return await job.step(action, { 'endpoint-url': proxy.endpoint, ...inputs }, {}, child.resolve);
 }
 
 describe('a cancelled job', () => {
   test.each([['SIGINT'], ['SIGTERM']] as const)(
-    '%s in the middle of an upload leaves no object and no parts',
+    '%s during an upload leaves no object and no parts',
     async (signal) => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W, LARGE);
@@ -258,7 +257,7 @@ describe('a cancelled job', () => {
     },
   );
 
-  test('in the middle of a single put leaves no object, even though the put lands', async () => {
+  test('during a single put leaves no object, even if the put succeeds', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const isPut = ({ operation, path }: SeenRequest) => operation === 'put' && path.endsWith('.whl');
@@ -267,7 +266,7 @@ describe('a cancelled job', () => {
     expect(await job.keys()).toEqual([]);
   });
 
-  test('when the wheel is stored already, in the middle of the index page, is a success', async () => {
+  test('during the update of the index page succeeds, since the wheel is stored', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const isPage = ({ operation, path }: SeenRequest) => operation === 'get' && path.endsWith('index.html');
@@ -277,7 +276,7 @@ describe('a cancelled job', () => {
     expect(await job.keys()).toEqual([job.key(W)]);
   });
 
-  test('in the middle of a fetch leaves nothing in the folder', async () => {
+  test('during a fetch leaves nothing in the folder', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.workspace, `built/${W}`, LARGE);
     await job.step('store', { path: 'built' });
@@ -288,7 +287,7 @@ describe('a cancelled job', () => {
   });
 });
 
-test('nothing of the credentials is in the log or the summary', async () => {
+test('neither log nor summary contains credentials', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   const secret = bucket.env.AWS_SECRET_ACCESS_KEY!;

@@ -12,8 +12,8 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Stores a wheel of noise, so that it does not shrink, and returns its bytes. */
-async function stored(job: Job, bytes = 1000): Promise<Buffer> {
+/** Stores a wheel with `bytes` bytes of uncompressed data, and returns its content. */
+async function storeWheel(job: Job, bytes = 1000): Promise<Buffer> {
   const noise = Uint8Array.from({ length: bytes }, (_, index) => (index * 7919) % 251);
   const path = await makeWheel(job.workspace, `built/${W}`, { files: { 'demo/noise.bin': noise }, level: 0 });
   const result = await job.step('store', { path: 'built' });
@@ -21,10 +21,10 @@ async function stored(job: Job, bytes = 1000): Promise<Buffer> {
   return readFile(path);
 }
 
-describe('the wheel arrives', () => {
-  test('verified, with its path', async () => {
+describe('a fetched wheel', () => {
+  test('is verified, and its path is an output', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job);
+    const bytes = await storeWheel(job);
     const result = await job.step('fetch', { path: 'new/folder' });
     const path = join(job.workspace, 'new/folder', W);
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
@@ -38,9 +38,9 @@ describe('the wheel arrives', () => {
     expect(await readdir(join(job.workspace, 'new/folder'))).toEqual([W]);
   });
 
-  test('large ones in parallel ranges, put together in order', async () => {
+  test('is downloaded in parallel ranges if it is large, and assembled in order', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job, 40 * 1024 * 1024);
+    const bytes = await storeWheel(job, 40 * 1024 * 1024);
     await using proxy = await startFaultProxy(bucket.endpoint);
     const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
     expect(result.errors).toEqual([]);
@@ -52,16 +52,16 @@ describe('the wheel arrives', () => {
     expect(ranges).toContain('bytes=0-8388607');
   });
 
-  test('of an earlier attempt, when only the failed jobs run again', async () => {
+  test('may be of an earlier attempt, if only the failed jobs run again', async () => {
     await using job = await startJob(bucket);
-    await stored(job);
+    await storeWheel(job);
     const result = await job.step('fetch', {}, { GITHUB_RUN_ATTEMPT: '2' });
     expect(result.outputs).toMatchObject({ 'run-attempt': '1', 'wheel-name': W });
   });
 });
 
 describe('nothing stored', () => {
-  test('fails and says what was looked for', async () => {
+  test('fails, and the error contains what was looked up', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('fetch');
     expect(result.code).toBe(1);
@@ -72,7 +72,7 @@ describe('nothing stored', () => {
     );
   });
 
-  test('on-missing: ignore goes on', async () => {
+  test('on-missing: ignore: success', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('fetch', { 'on-missing': 'ignore' });
     expect(result).toMatchObject({ code: 0, errors: [] });
@@ -80,10 +80,10 @@ describe('nothing stored', () => {
   });
 });
 
-describe('a file of that name is there already', () => {
+describe('a file of that name exists already', () => {
   test('with the same bytes: nothing is downloaded', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job);
+    const bytes = await storeWheel(job);
     await mkdir(job.dist);
     await writeFile(join(job.dist, W), bytes);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -94,16 +94,16 @@ describe('a file of that name is there already', () => {
 
   test('with other bytes: replaced', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job);
+    const bytes = await storeWheel(job);
     await mkdir(job.dist);
     await writeFile(join(job.dist, W), 'old');
     expect((await job.step('fetch')).errors).toEqual([]);
     expect(await readFile(join(job.dist, W))).toEqual(bytes);
   });
 
-  test('with other bytes, and the new one turns out wrong: kept', async () => {
+  test('with other bytes, and the download is damaged: kept', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job);
+    const bytes = await storeWheel(job);
     bytes[50]! ^= 1;
     await bucket.put(job.key(W), bytes, { sha256: sha256(Buffer.from('other')) });
     await mkdir(job.dist);
@@ -114,10 +114,10 @@ describe('a file of that name is there already', () => {
   });
 });
 
-describe('what arrives is not what was stored', () => {
-  test('other bytes: an error that says not to use it, and nothing on disk', async () => {
+describe('the download is not what was stored', () => {
+  test('other bytes: an error that warns against using it, and no file', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job);
+    const bytes = await storeWheel(job);
     const { Metadata } = await bucket.head(job.key(W));
     bytes[50]! ^= 1;
     await bucket.put(job.key(W), bytes, Metadata);
@@ -127,9 +127,9 @@ describe('what arrives is not what was stored', () => {
     expect(await readdir(job.dist)).toEqual([]);
   });
 
-  test('a line that is cut once: asked for again', async () => {
+  test('a connection that is cut once: the rest is requested', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job);
+    const bytes = await storeWheel(job);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
       operation === 'get' && nth === 1 ? { cutAt: 100 } : undefined,
     );
@@ -140,9 +140,9 @@ describe('what arrives is not what was stored', () => {
     expect(second?.headers.range).toBe(`bytes=100-${bytes.length - 1}`);
   });
 
-  test('a line that is always cut: an error, and nothing on disk', async () => {
+  test('a connection that is always cut: an error, and no file', async () => {
     await using job = await startJob(bucket);
-    await stored(job);
+    await storeWheel(job);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
       operation === 'get' ? { cutAt: 0 } : undefined,
     );
@@ -152,9 +152,9 @@ describe('what arrives is not what was stored', () => {
     expect(await readdir(job.dist)).toEqual([]);
   });
 
-  test('the object is replaced between two ranges', async () => {
+  test('an object that is replaced between two ranges: an error, and no file', async () => {
     await using job = await startJob(bucket);
-    const bytes = await stored(job, 20 * 1024 * 1024);
+    const bytes = await storeWheel(job, 20 * 1024 * 1024);
     bytes[bytes.length - 1_000_000]! ^= 1;
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
       operation === 'get' && nth === 3 ? { after: bucket.put(job.key(W), bytes) } : undefined,
@@ -166,59 +166,59 @@ describe('what arrives is not what was stored', () => {
   });
 });
 
-describe('case 74: an answer that is not what was asked for: an error, and nothing on disk', () => {
+describe('case 74: a response that does not match the request: an error, and no file', () => {
   const MIB = 1024 * 1024;
-  type Change = (answer: Answer, range: string | undefined) => Answer;
-  const withHeaders = (answer: Answer, headers: Answer['headers']): Answer => ({
-    ...answer,
-    headers: { ...answer.headers, ...headers },
+  type Change = (response: Answer, range: string | undefined) => Answer;
+  const withHeaders = (response: Answer, headers: Answer['headers']): Answer => ({
+    ...response,
+    headers: { ...response.headers, ...headers },
   });
-  const changes: [title: string, change: Change, says: RegExp][] = [
-    ['another ETag', (answer) => withHeaders(answer, { etag: '"other"' }), /was replaced/],
+  const changes: [title: string, change: Change, pattern: RegExp][] = [
+    ['another ETag', (response) => withHeaders(response, { etag: '"other"' }), /was replaced/],
     [
       'another Content-Range',
-      (answer) => withHeaders(answer, { 'content-range': `bytes 0-${8 * MIB - 1}/${20 * MIB}` }),
+      (response) => withHeaders(response, { 'content-range': `bytes 0-${8 * MIB - 1}/${20 * MIB}` }),
       /another range/,
     ],
     [
       'another size in the Content-Range',
-      (answer) =>
-        withHeaders(answer, {
-          'content-range': String(answer.headers['content-range']).replace(/[0-9]+$/, '9'),
+      (response) =>
+        withHeaders(response, {
+          'content-range': String(response.headers['content-range']).replace(/[0-9]+$/, '9'),
         }),
       /another range/,
     ],
     [
       'no Content-Range',
-      ({ headers: { 'content-range': _, ...headers }, ...answer }) => ({ ...answer, headers }),
+      ({ headers: { 'content-range': _, ...headers }, ...response }) => ({ ...response, headers }),
       /another range/,
     ],
   ];
 
   describe.each([
     ['a wheel with a SHA-256', true],
-    ['one of the old layout', false],
+    ['a wheel of the old layout', false],
   ])('%s', (_kind, hasSha) => {
-    /** Puts a wheel of some 20 MiB, which comes back in three ranges. */
+    /** Puts a wheel of about 20 MiB, which is downloaded in three ranges. */
     async function putLarge(job: Job): Promise<Buffer> {
-      if (hasSha) return stored(job, 20 * MIB);
+      if (hasSha) return storeWheel(job, 20 * MIB);
       const noise = { 'demo/noise.bin': new Uint8Array(20 * MIB) };
       const bytes = Buffer.from(wheelBytes(W, { files: noise, level: 0 }));
       await bucket.put(`${job.prefix}/${COMMIT}/${W}`, bytes);
       return bytes;
     }
 
-    test.each(changes)('%s', async (_title, change, says) => {
+    test.each(changes)('%s', async (_title, change, pattern) => {
       await using job = await startJob(bucket);
       await putLarge(job);
       await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, headers }) =>
         operation === 'get' && headers.range?.startsWith('bytes=8388608-')
-          ? { change: (answer) => change(answer, headers.range) }
+          ? { change: (response) => change(response, headers.range) }
           : undefined,
       );
       const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
       expect(result.code).toBe(1);
-      expect(result.errors).toEqual([expect.stringMatching(says)]);
+      expect(result.errors).toEqual([expect.stringMatching(pattern)]);
       expect(await readdir(job.dist)).toEqual([]);
     });
 
@@ -261,48 +261,45 @@ describe('case 74: an answer that is not what was asked for: an error, and nothi
     });
   });
 
-  test('a small one, which comes in one answer', async () => {
+  test('a small wheel, which comes in one response', async () => {
     await using job = await startJob(bucket);
-    await stored(job);
+    await storeWheel(job);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
-      operation === 'get' ? { change: (answer) => withHeaders(answer, { etag: '"other"' }) } : undefined,
+      operation === 'get' ? { change: (response) => withHeaders(response, { etag: '"other"' }) } : undefined,
     );
     const result = await job.step('fetch', { 'endpoint-url': proxy.endpoint });
     expect(result.errors).toEqual([expect.stringMatching(/was replaced/)]);
     expect(await readdir(job.dist)).toEqual([]);
   });
 
-  test.each(['W/"same"', 'same'])(
-    'an ETag that a proxy wrote in another way (%s) is the same',
-    async (form) => {
-      await using job = await startJob(bucket);
-      await stored(job);
-      await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
-        operation === 'get'
-          ? {
-              change: (answer) =>
-                withHeaders(answer, {
-                  etag: form.replace('same', String(answer.headers.etag).replaceAll('"', '')),
-                }),
-            }
-          : undefined,
-      );
-      expect((await job.step('fetch', { 'endpoint-url': proxy.endpoint })).errors).toEqual([]);
-    },
-  );
+  test.each(['W/"same"', 'same'])('an ETag that a proxy rewrote (%s) is the same', async (form) => {
+    await using job = await startJob(bucket);
+    await storeWheel(job);
+    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
+      operation === 'get'
+        ? {
+            change: (response) =>
+              withHeaders(response, {
+                etag: form.replace('same', String(response.headers.etag).replaceAll('"', '')),
+              }),
+          }
+        : undefined,
+    );
+    expect((await job.step('fetch', { 'endpoint-url': proxy.endpoint })).errors).toEqual([]);
+  });
 });
 
 describe('the disk', () => {
-  test('has less free than the wheel needs: both figures, and no byte is asked for', async () => {
+  test('has less free space than the wheel needs: an error with both sizes, and no download', async () => {
     await using job = await startJob(bucket);
-    await stored(job);
+    await storeWheel(job);
     const size = 2 ** 52;
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
       operation === 'head'
         ? {
-            change: (answer) => ({
-              ...answer,
-              headers: { ...answer.headers, 'content-length': String(size) },
+            change: (response) => ({
+              ...response,
+              headers: { ...response.headers, 'content-length': String(size) },
             }),
           }
         : undefined,
@@ -313,9 +310,9 @@ describe('the disk', () => {
     expect(proxy.operations()).toEqual(['list', 'head']);
   });
 
-  test('path is a file', async () => {
+  test('path is a file: an error', async () => {
     await using job = await startJob(bucket);
-    await stored(job);
+    await storeWheel(job);
     await writeFile(join(job.workspace, 'file'), '');
     const result = await job.step('fetch', { path: 'file' });
     expect(result.code).toBe(1);
@@ -323,8 +320,8 @@ describe('the disk', () => {
   });
 });
 
-describe('the old layout notes no SHA-256', () => {
-  test('size and zip are checked, and a notice says so', async () => {
+describe('the old layout has no SHA-256', () => {
+  test('size and zip are checked, with a notice', async () => {
     await using job = await startJob(bucket);
     await bucket.put(`${job.prefix}/${COMMIT}/${W}`, wheelBytes(W));
     const result = await job.step('fetch');
@@ -334,7 +331,7 @@ describe('the old layout notes no SHA-256', () => {
     expect(await readdir(job.dist)).toEqual([W]);
   });
 
-  test('a broken one is refused', async () => {
+  test('a broken wheel is refused', async () => {
     await using job = await startJob(bucket);
     await bucket.put(`${job.prefix}/${COMMIT}/${W}`, wheelBytes(W).subarray(0, 300));
     const result = await job.step('fetch');

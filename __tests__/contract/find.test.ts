@@ -14,15 +14,15 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Puts a wheel's key into the store without the action; a look-up does not read its bytes. */
+/** Puts an object under a wheel's key without the action. A look-up doesn't read its bytes. */
 const place = (job: Job, path: string, body = 'wheel', metadata = {}) =>
   bucket.put(`${job.prefix}/${COMMIT}/${path}`, body, metadata);
 
 /** A target's wheel of run 0, which comes before every other key of the commit. */
 const fillerPath = (index: number) => `0_1/t${String(index).padStart(4, '0')}/${W}`;
 
-describe('what is stored is found', () => {
-  test('with all outputs of the store, and changes nothing', async () => {
+describe('a look-up', () => {
+  test('returns all outputs of the store step, and changes nothing', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const stored = await job.step('store');
@@ -35,7 +35,7 @@ describe('what is stored is found', () => {
     expect(shownText(found.summary)).toContain(W);
   });
 
-  test('nothing stored: build, and no error', async () => {
+  test('if nothing is stored: build, and no error', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('find');
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
@@ -50,7 +50,7 @@ describe('what is stored is found', () => {
     );
   });
 
-  test('one list and one head', async () => {
+  test('sends one list and one head', async () => {
     await using job = await startJob(bucket);
     await place(job, `7_1/${W}`);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -59,10 +59,10 @@ describe('what is stored is found', () => {
   });
 });
 
-describe('of several, the newest by numbers', () => {
+describe('of several wheels, the newest by number is found', () => {
   const cases: [title: string, stored: string[], found: string][] = [
     ['the highest attempt', ['100_2', '100_9', '100_10'], '100_10'],
-    // A listing has them in this order, so the first of them must not do.
+    // A listing returns them in this order, so the first one is wrong.
     ['the later attempt', ['100_1', '100_2'], '100_2'],
     ['the highest run', ['99_3', '100_1'], '100_1'],
     ['run ids beyond 2^53', ['9007199254740993_1', '9007199254740992_1'], '9007199254740993_1'],
@@ -76,7 +76,7 @@ describe('of several, the newest by numbers', () => {
     expect(result.outputs['skip-build']).toBe('true');
   });
 
-  test('the log names the attempt that stored it, and this one', async () => {
+  test('the log names the attempt that stored it, and the current one', async () => {
     await using job = await startJob(bucket);
     await place(job, `7_1/${W}`);
     const result = await job.step('find', {}, { GITHUB_RUN_ATTEMPT: '2' });
@@ -97,11 +97,11 @@ describe('of several, the newest by numbers', () => {
 
 describe('what does not count', () => {
   const cases: [title: string, path: string, body: string][] = [
-    ['an object of no bytes', `7_1/${W}`, ''],
-    ['a wheel of a target, without target', `7_1/linux/${W}`, 'wheel'],
-    ['a name that is no wheel’s', '7_1/demo-latest-py3-none-any.whl', 'wheel'],
+    ['an empty object', `7_1/${W}`, ''],
+    ['a wheel of a target, if no target is requested', `7_1/linux/${W}`, 'wheel'],
+    ['an invalid filename', '7_1/demo-latest-py3-none-any.whl', 'wheel'],
     ['a run with a leading zero', `07_1/${W}`, 'wheel'],
-    ['a folder that is no run', `latest/${W}`, 'wheel'],
+    ['a folder that is not a run', `latest/${W}`, 'wheel'],
     ['case 71: a run id of 30 digits', `${'9'.repeat(30)}_1/${W}`, 'wheel'],
     ['case 71: an attempt beyond 2^63', `7_9223372036854775808/${W}`, 'wheel'],
     ['deeper folders', `7_1/a/b/${W}`, 'wheel'],
@@ -113,13 +113,13 @@ describe('what does not count', () => {
     expect((await job.step('find')).outputs['skip-build']).toBe('false');
   });
 
-  test('a longer commit of which this one is the beginning', async () => {
+  test('a longer commit that begins with this one', async () => {
     await using job = await startJob(bucket);
     await bucket.put(`${job.prefix}/${COMMIT}${'b'.repeat(24)}/7_1/${W}`, 'wheel');
     expect((await job.step('find')).outputs['skip-build']).toBe('false');
   });
 
-  test('a slot with two wheels, which a warning names', async () => {
+  test('a slot with two wheels; a warning names both', async () => {
     await using job = await startJob(bucket);
     await place(job, `8_1/${W}`);
     await place(job, '8_1/demo-2.0-py3-none-any.whl');
@@ -129,7 +129,7 @@ describe('what does not count', () => {
     expect(result.warnings[0]).toMatch(/demo-1\.0-py3-none-any\.whl.*demo-2\.0-py3-none-any\.whl/);
   });
 
-  test('what a life-cycle rule deletes between list and head', async () => {
+  test('a wheel that a life-cycle rule deletes between list and head', async () => {
     await using job = await startJob(bucket);
     await place(job, `7_1/${W}`);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
@@ -154,7 +154,7 @@ describe('scope', () => {
     expect(result.outputs['wheel-key']).toBe(`${job.prefix}/${COMMIT}/${found}/${W}`);
   });
 
-  test('run does not fall back on the flat layout', async () => {
+  test('run does not fall back to the flat layout', async () => {
     await using job = await startJob(bucket);
     await place(job, W);
     expect((await job.step('find', { scope: 'run' })).outputs['skip-build']).toBe('false');
@@ -170,8 +170,8 @@ test('several wheels in the flat layout are an error that lists them', async () 
   for (const name of names) expect(result.errors[0]).toContain(name);
 });
 
-describe('a listing of many pages, the match on the last: no request but those and one head', () => {
-  test('10,001 keys over eleven', async () => {
+describe('a match on the last page of a long listing: one list per page, and one head', () => {
+  test('10,001 keys on eleven pages', async () => {
     await using job = await startJob(bucket);
     await place(job, `7_1/${W}`);
     const paths = [...Array.from({ length: 10_000 }, (_, index) => fillerPath(index)), `7_1/${W}`];
@@ -190,7 +190,7 @@ describe('a listing of many pages, the match on the last: no request but those a
     expect(proxy.operations()).toEqual([...new Array(11).fill('list'), 'head']);
   });
 
-  test("1,001 keys over two of the server's own", async () => {
+  test('1,001 keys on two pages of the real server', async () => {
     await using job = await startJob(bucket);
     for (let start = 0; start < 1000; start += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, index) => place(job, fillerPath(start + index))));
@@ -203,8 +203,8 @@ describe('a listing of many pages, the match on the last: no request but those a
   });
 });
 
-describe('no answer is not the answer no', () => {
-  test('403 fails and names the permission and the bucket', async () => {
+describe('a failed look-up does not mean "not stored"', () => {
+  test('403: an error that names the permission and the bucket', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () =>
       s3Error(403, 'AccessDenied', 'Access Denied'),
@@ -217,7 +217,7 @@ describe('no answer is not the answer no', () => {
     expect(proxy.requests).toHaveLength(1);
   });
 
-  test('with on-error: build it warns and says to build', async () => {
+  test('403 with on-error: build: a warning, and the build is needed', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => s3Error(403, 'AccessDenied'));
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint, 'on-error': 'build' });
@@ -226,12 +226,12 @@ describe('no answer is not the answer no', () => {
     expect(result.warnings[0]).toContain('s3:ListBucket');
   });
 
-  test('on-error: build does not excuse bad input', async () => {
+  test('on-error: build does not apply to bad input', async () => {
     await using job = await startJob(bucket);
     expect((await job.step('find', { commit: 'main', 'on-error': 'build' })).code).toBe(1);
   });
 
-  test('a list allowed but no head: names s3:GetObject', async () => {
+  test('list allowed, but not head: the error names s3:GetObject', async () => {
     await using job = await startJob(bucket);
     await place(job, `7_1/${W}`);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
@@ -242,7 +242,7 @@ describe('no answer is not the answer no', () => {
     expect(result.errors[0]).toContain('s3:GetObject');
   });
 
-  test('a page that leads nowhere ends', async () => {
+  test('a listing that repeats its token: an error', async () => {
     await using job = await startJob(bucket);
     const page = `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>again</NextContinuationToken><Contents><Key>k</Key><Size>1</Size></Contents></ListBucketResult>`;
     await using proxy = await startFaultProxy(bucket.endpoint, () => ({
@@ -258,7 +258,7 @@ describe('no answer is not the answer no', () => {
 });
 
 describe('the commit', () => {
-  test('is said, and a checkout of another one warned of, when it is the run’s own', async () => {
+  test('is logged, with a warning if it is github.sha and another commit is checked out', async () => {
     await using job = await startJob(bucket);
     await mkdir(join(job.workspace, '.git'));
     await writeFile(join(job.workspace, '.git/HEAD'), `${'d'.repeat(40)}\n`);

@@ -22,21 +22,21 @@ function page(status: number, title: string): Fault {
   return { status, body, headers: HTML };
 }
 
-function expectForeign(result: StepResult, says: RegExp): void {
+function expectForeign(result: StepResult, pattern: RegExp): void {
   expect(result.code).toBe(1);
   expect(result.errors).toHaveLength(1);
-  expect(result.errors[0]).toMatch(says);
+  expect(result.errors[0]).toMatch(pattern);
   expect(result.errors[0]).not.toMatch(/Allow s3:|\$response|Deserialization|hidden field/);
   expect(result.outputs['skip-build']).toBe('false');
 }
 
-describe('case 61: what is not an answer of S3 is said to be none, with what it is', () => {
-  const cases: [title: string, fault: Fault, says: RegExp][] = [
+describe('case 61: a response that is not from S3: the error describes it', () => {
+  const cases: [title: string, fault: Fault, pattern: RegExp][] = [
     ['a firewall', page(403, '403 Forbidden'), /HTTP 403.*HTML page titled "403 Forbidden".*nginx/],
     ['a web server', page(404, 'Not Found'), /HTTP 404.*HTML page titled "Not Found"/],
     ['a bad request', page(400, 'Bad Request'), /HTTP 400.*HTML page titled "Bad Request"/],
-    ['no credentials for it', page(401, 'Sign in'), /HTTP 401.*HTML page titled "Sign in"/],
-    ['no gateway', page(502, '502 Bad Gateway'), /HTTP 502.*HTML page titled "502 Bad Gateway".*nginx/],
+    ['a page that asks for credentials', page(401, 'Sign in'), /HTTP 401.*HTML page titled "Sign in"/],
+    ['a bad gateway', page(502, '502 Bad Gateway'), /HTTP 502.*HTML page titled "502 Bad Gateway".*nginx/],
     [
       "an engine's console",
       { status: 403, body: '{"detail":"access denied"}', headers: JSON_TYPE },
@@ -49,7 +49,7 @@ describe('case 61: what is not an answer of S3 is said to be none, with what it 
       { status: 404, body: '404 page not found', headers: { 'content-type': 'text/plain' } },
       /HTTP 404.*text\/plain/,
     ],
-    ['nothing', { status: 403 }, /HTTP 403.*no S3 error document/],
+    ['an empty response', { status: 403 }, /HTTP 403.*no S3 error document/],
     [
       'a sign-in page',
       { status: 302, headers: { ...HTML, location: 'https://login.corp/start?token=s3cret' } },
@@ -66,7 +66,7 @@ describe('case 61: what is not an answer of S3 is said to be none, with what it 
       /write 'endpoint-url' with https:\/\//,
     ],
     [
-      'XML of something else',
+      'other XML',
       {
         status: 403,
         body: '<?xml version="1.0"?><fault><code>9</code></fault>',
@@ -75,11 +75,11 @@ describe('case 61: what is not an answer of S3 is said to be none, with what it 
       /HTTP 403.*application\/xml/,
     ],
   ];
-  test.each(cases)('%s', async (_title, fault, says) => {
+  test.each(cases)('%s', async (_title, fault, pattern) => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => fault);
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint }, { RUNNER_DEBUG: '1' });
-    expectForeign(result, says);
+    expectForeign(result, pattern);
     expect(result.log).not.toContain('s3cret');
   });
 
@@ -98,7 +98,7 @@ describe('case 61: what is not an answer of S3 is said to be none, with what it 
     },
   );
 
-  test('a HEAD that S3 refuses names the permission, one that a firewall refuses does not', async () => {
+  test('a head refused by S3: the error names the permission; refused by a firewall: it does not', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await job.step('store');
@@ -113,7 +113,7 @@ describe('case 61: what is not an answer of S3 is said to be none, with what it 
     expectForeign(await refused(HTML), /HTTP 403/);
   });
 
-  test('only AccessDenied of S3 asks for a permission', async () => {
+  test('only AccessDenied from S3 leads to advice about permissions', async () => {
     await using job = await startJob(bucket);
     const refused = async (fault: Fault) => {
       await using proxy = await startFaultProxy(bucket.endpoint, () => fault);
@@ -128,7 +128,7 @@ describe('case 61: what is not an answer of S3 is said to be none, with what it 
   test.each([
     ['a page', page(413, '413 Request Entity Too Large')],
     ['an S3 error', s3Error(400, 'EntityTooLarge', 'Your proposed upload exceeds the maximum')],
-  ])('413: names the limit of bodies and our sizes (%s)', async (_title, fault) => {
+  ])('413: the error names the limit and our request sizes (%s)', async (_title, fault) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) =>
@@ -168,7 +168,7 @@ describe('case 61: the wrong scheme', () => {
   });
 });
 
-/** A forward proxy that lets nobody through. */
+/** A forward proxy that refuses every request. */
 async function refusingProxy(status: number): Promise<{ server: Server; port: number }> {
   const reason = status === 407 ? 'Proxy Authentication Required' : 'Forbidden';
   const server = createServer((_incoming, response) =>
@@ -221,7 +221,7 @@ describe('case 44: a proxy that refuses is named without user and password', () 
   });
 });
 
-describe('case 45: a password in the address of the store is in no text', () => {
+describe('case 45: a password in the endpoint is never shown', () => {
   test.each([['AWS_ENDPOINT_URL_S3'], ['AWS_ENDPOINT_URL']])('%s', async (name) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
@@ -241,16 +241,16 @@ describe('case 45: a password in the address of the store is in no text', () => 
 });
 
 describe('case 67: a store without conditional writes', () => {
-  const SAYS = 'A header you provided implies functionality that is not implemented';
+  const UNSUPPORTED = 'A header you provided implies functionality that is not implemented';
   test.each([
     ['501', s3Error(501, 'NotImplemented')],
     ['400 InvalidRequest', s3Error(400, 'InvalidRequest')],
     ['400 InvalidArgument', s3Error(400, 'InvalidArgument', 'If-None-Match is not allowed here')],
-    ['400 NotImplemented', s3Error(400, 'NotImplemented', SAYS)],
-    ['400 with nothing', { status: 400 }],
+    ['400 NotImplemented', s3Error(400, 'NotImplemented', UNSUPPORTED)],
+    ['400 without a body', { status: 400 }],
     ['405', s3Error(405, 'MethodNotAllowed')],
-    ['405 with nothing', { status: 405 }],
-  ])('that answers %s: look, put without, look again, and a warning', async (_title, fault) => {
+    ['405 without a body', { status: 405 }],
+  ])('that returns %s: list, put without the condition, list again, and a warning', async (_title, fault) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ headers }) =>
@@ -273,7 +273,7 @@ describe('case 67: a store without conditional writes', () => {
     ['InvalidArgument', 'The storage class you specified is not valid'],
     ['InvalidRequest', 'Missing x-amz-server-side-encryption'],
     ['KMS.DisabledException', 'injected'],
-  ])('400 %s (%s) is about something else', async (code, message) => {
+  ])('400 %s (%s) has another cause: an error', async (code, message) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ headers }) =>
@@ -294,7 +294,7 @@ describe('case 67: a store without conditional writes', () => {
     [507, 'XMinioStorageFull'],
     [507, 'InsufficientStorage'],
     [507, ''],
-  ])('%i %s is a store that is full, not a permission', async (status, code) => {
+  ])('%i %s: the store is full, not a missing permission', async (status, code) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
@@ -312,13 +312,13 @@ describe('case 75: an error document of one megabyte that repeats the session to
   const TOKEN = `IQoJb3JpZ2luX2Vj${'T/+='.repeat(40)}`;
   test.each([
     [
-      'as S3 has it',
+      'as from S3',
       'application/xml',
       (text: string) => `<Error><Code>AccessDenied</Code><Message>${text}</Message></Error>`,
     ],
     ['with a long code', 'application/xml', (text: string) => `<Error><Code>${text}</Code></Error>`],
-    ['as a page', 'text/html', (text: string) => `<html><title>${text}</title></html>`],
-  ])('%s: a short annotation without it', async (_title, type, wrap) => {
+    ['as a web page', 'text/html', (text: string) => `<html><title>${text}</title></html>`],
+  ])('%s: a short annotation without the token', async (_title, type, wrap) => {
     await using job = await startJob(bucket);
     const repeated = `${' '.repeat(470)}${TOKEN} ${encodeURIComponent(TOKEN)} `;
     const body = wrap(repeated.repeat(Math.ceil(2 ** 20 / repeated.length)));

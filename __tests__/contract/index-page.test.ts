@@ -19,7 +19,7 @@ const pageOf = async (job: Job, project?: string) =>
     await bucket.get(`${job.prefix}/${COMMIT}/${project === undefined ? '' : `${project}/`}index.html`)
   ).toString('utf8');
 
-describe('each store updates the commit’s page and its project’s', () => {
+describe('each store updates the pages of the commit and of the project', () => {
   test('with links to every target, hashes and Requires-Python', async () => {
     await using job = await startJob(bucket);
     const names = { one: 'foo-1.0+cu121-py3-none-any.whl', two: 'Bar_b-2.0-py3-none-any.whl' };
@@ -41,7 +41,7 @@ describe('each store updates the commit’s page and its project’s', () => {
     });
   });
 
-  test('with the newest of each target', async () => {
+  test('with the newest wheel of each target', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
     await job.step('store');
@@ -60,7 +60,7 @@ describe('each store updates the commit’s page and its project’s', () => {
     }
   });
 
-  test('index: false leaves it out and says so', async () => {
+  test('index: false: no page, and a line in the log', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
     const result = await job.step('store', { index: 'false' });
@@ -69,7 +69,7 @@ describe('each store updates the commit’s page and its project’s', () => {
     expect(await bucket.keys(`${job.prefix}/${COMMIT}/index`)).toEqual([]);
   });
 
-  test('a store that may not read the page still stores, and warns', async () => {
+  test('without permission to read the page, the wheel is still stored, with a warning', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
@@ -82,25 +82,25 @@ describe('each store updates the commit’s page and its project’s', () => {
   });
 });
 
-describe('case 57: what somebody else changed in a page is gone after the next store', () => {
+describe('case 57: the next store undoes a foreign change to a page', () => {
   const LARGE = 9 * 1024 * 1024;
   test.each<[title: string, change: (html: string) => string | Uint8Array]>([
     ['a link in upper case', (html) => html.replace('<table>', "<A HREF='evil.whl'>foo</A><table>")],
     ['a link without quotes', (html) => html.replace('<table>', '<a class=x href=evil.whl>foo</a><table>')],
     ['a source archive', (html) => html.replace('<table>', '<a href="foo-9.tar.gz">foo</a><table>')],
-    ['a base', (html) => html.replace('<head>', '<head><base href="https://evil.example.com/">')],
+    ['a base element', (html) => html.replace('<head>', '<head><base href="https://evil.example.com/">')],
     ['another Requires-Python', (html) => html.replace('data-requires-python="&#62;=3.9"', '')],
     [
       'a script',
       (html) => html.replace('</body>', '<script src="https://evil.example.com/"></script></body>'),
     ],
     ['a command for another project', (html) => html.replaceAll(/(?<=&#34; )foo/g, 'fooo')],
-    ['a blank at the end', (html) => `${html} `],
+    ['a space at the end', (html) => `${html} `],
     ['a byte order mark', (html) => Buffer.from(`\uFEFF${html}`)],
-    ['how it is served', (html) => html],
-    ['all of it', () => ''],
+    ['other headers', (html) => html],
+    ['an empty page', () => ''],
     ['bytes that are not text', () => Buffer.from([0xff, 0xfe, 0x00, 0xc3])],
-    ['an object that is far too large', (html) => Buffer.concat([Buffer.from(html), Buffer.alloc(LARGE)])],
+    ['an object that is too large', (html) => Buffer.concat([Buffer.from(html), Buffer.alloc(LARGE)])],
   ])('%s', async (_title, change) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl', { metadata: ['Requires-Python: >=3.9'] });
@@ -136,7 +136,7 @@ describe('case 57: what somebody else changed in a page is gone after the next s
     await job.step('store');
     const before = await pageOf(job);
     await bucket.put(`${job.prefix}/${COMMIT}/index.html`, 'x');
-    // Whoever reads it to its end finds the line cut.
+    // The body is shorter than announced, so reading it to the end would fail.
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
       operation === 'get' && nth <= 2 ? { misstateBy: 200_000_000 } : undefined,
     );
@@ -147,8 +147,8 @@ describe('case 57: what somebody else changed in a page is gone after the next s
 
   test.each([
     ['another version of this action', (html: string) => html.replace('<h1>', '<h1 class="title">')],
-    ['a proxy that adds a script to what it passes on', (html: string) => `${html}<script></script>`],
-  ])('%s is not fought: each page is put once', async (_title, change) => {
+    ['a proxy that adds a script to each page', (html: string) => `${html}<script></script>`],
+  ])('%s: each page is put only once', async (_title, change) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
@@ -176,8 +176,8 @@ describe('case 57: what somebody else changed in a page is gone after the next s
 describe('32 jobs of a matrix store at the same time', () => {
   test.each([
     ['on a store with conditional writes', []],
-    ['on one that ignores them', ['if-match', 'if-none-match']],
-  ])('%s: all 32 links are there, none twice', async (_title, without) => {
+    ['on a store that ignores them', ['if-match', 'if-none-match']],
+  ])('%s: all 32 links are there, each once', async (_title, without) => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
       operation === 'put' && without.length > 0 ? { without } : undefined,
@@ -198,9 +198,9 @@ describe('32 jobs of a matrix store at the same time', () => {
   });
 });
 
-describe('pip and uv install from it', () => {
-  /** Two wheels of one project of which the interpreter can install one, and what the other would say. */
-  async function stored(job: Job): Promise<string> {
+describe('pip and uv install from the index page', () => {
+  /** Stores two wheels of one project, of which the interpreter can install one. Returns the URL of the index page. */
+  async function storeTwo(job: Job): Promise<string> {
     await makeWheel(job.workspace, 'any/foo-1.0-py3-none-any.whl');
     await makeWheel(job.workspace, 'win/foo-1.0-cp39-abi3-win_arm64.whl');
     await job.step('store', { path: 'win', target: 'win' });
@@ -234,17 +234,17 @@ describe('pip and uv install from it', () => {
 
   test('--find-links', async () => {
     await using job = await startJob(bucket);
-    const url = await stored(job);
+    const url = await storeTwo(job);
     expect(await pip(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
     expect(await uv(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
   });
 
   test('--extra-index-url and --index behind a server that maps folders to index.html', async () => {
     await using job = await startJob(bucket);
-    await stored(job);
+    await storeTwo(job);
     await using server = await startStaticServer(`${bucket.endpoint}/${bucket.name}`);
     const index = `${server.url}/${job.prefix}/${COMMIT}/`;
-    // Beside the machine's own index, no other may answer in its place: nobody listens there.
+    // The other index doesn't exist, so that the wheel can't come from PyPI.
     expect(await pip(job, '--index-url', index)).toMatchObject({ code: 0 });
     expect(
       await pip(job, '--upgrade', '--extra-index-url', index, '--index-url', `${server.url}/none/`),
@@ -255,9 +255,9 @@ describe('pip and uv install from it', () => {
     ).toMatchObject({ code: 0 });
   });
 
-  test('but not a wheel whose bytes are others', async () => {
+  test('but not a wheel whose bytes were changed', async () => {
     await using job = await startJob(bucket);
-    const url = await stored(job);
+    const url = await storeTwo(job);
     const key = `${job.prefix}/${COMMIT}/7_1/any/foo-1.0-py3-none-any.whl`;
     await bucket.put(key, wheelBytes('foo-1.0-py3-none-any.whl', { metadata: ['Summary: other'] }));
     for (const installed of [

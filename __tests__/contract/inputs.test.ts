@@ -11,21 +11,21 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-describe('bad input: one sentence that names it, exit 1, nothing sent', () => {
+describe('bad input: one error that names it, exit 1, nothing is sent', () => {
   const cases: [
     title: string,
     action: ActionName,
     inputs: Record<string, string>,
     env: Record<string, string | undefined>,
-    says: string,
+    text: string,
   ][] = [
     ['no bucket', 'find', { bucket: '' }, {}, "'bucket'"],
     ['a bucket with a folder', 'store', { bucket: 's3://wheels/builds' }, {}, "'bucket'"],
     ['an empty commit', 'find', { commit: '' }, {}, "'commit' is empty"],
     ['a short commit', 'store', { commit: 'abc1234' }, {}, 'full'],
     ['a commit in upper case', 'fetch', { commit: 'A'.repeat(40) }, {}, "'commit'"],
-    ['a branch for a commit', 'find', { commit: 'main' }, {}, "'commit'"],
-    ['a prefix that climbs', 'store', { prefix: '../x' }, {}, "'prefix'"],
+    ['a branch instead of a commit', 'find', { commit: 'main' }, {}, "'commit'"],
+    ['a prefix with ..', 'store', { prefix: '../x' }, {}, "'prefix'"],
     ['a prefix with a backslash', 'store', { prefix: 'a\\b' }, {}, "'prefix'"],
     ['a prefix with a line break', 'find', { prefix: 'a\nb' }, {}, "'prefix'"],
     ['a target with a slash', 'store', { target: 'a/b' }, {}, "'target'"],
@@ -34,14 +34,14 @@ describe('bad input: one sentence that names it, exit 1, nothing sent', () => {
     ['a target of 101 characters', 'store', { target: 'a'.repeat(101) }, {}, "'target'"],
     ['no attempt', 'store', {}, { GITHUB_RUN_ATTEMPT: undefined }, 'GITHUB_RUN_ATTEMPT'],
     ['an empty attempt', 'store', {}, { GITHUB_RUN_ATTEMPT: '' }, 'GITHUB_RUN_ATTEMPT'],
-    ['a run that is no number', 'store', {}, { GITHUB_RUN_ID: '7a' }, 'GITHUB_RUN_ID'],
-    ['a boolean that is neither', 'find', { 'no-sign-request': 'yes' }, {}, "'no-sign-request'"],
-    ['a path style that is none', 'find', { 'force-path-style': 'maybe' }, {}, 'auto, true'],
-    ['a scope that is none', 'find', { scope: 'repo' }, {}, 'commit or run or attempt'],
-    ['an on-error that is none', 'find', { 'on-error': 'ignore' }, {}, 'fail or build'],
-    ['a cache that is neither', 'fetch', { cache: 'yes' }, {}, "'cache'"],
-    ['an on-missing that is none', 'fetch', { 'on-missing': 'build' }, {}, 'fail or ignore'],
-    ['presign for no time', 'find', { presign: '-1' }, {}, "'presign'"],
+    ['a run that is not a number', 'store', {}, { GITHUB_RUN_ID: '7a' }, 'GITHUB_RUN_ID'],
+    ['an invalid boolean', 'find', { 'no-sign-request': 'yes' }, {}, "'no-sign-request'"],
+    ['an invalid path style', 'find', { 'force-path-style': 'maybe' }, {}, 'auto, true'],
+    ['an invalid scope', 'find', { scope: 'repo' }, {}, 'commit or run or attempt'],
+    ['an invalid on-error', 'find', { 'on-error': 'ignore' }, {}, 'fail or build'],
+    ['an invalid cache', 'fetch', { cache: 'yes' }, {}, "'cache'"],
+    ['an invalid on-missing', 'fetch', { 'on-missing': 'build' }, {}, 'fail or ignore'],
+    ['presign for a negative time', 'find', { presign: '-1' }, {}, "'presign'"],
     ['presign for eight days', 'find', { presign: '691200' }, {}, '604800'],
     [
       'presign without credentials',
@@ -50,10 +50,10 @@ describe('bad input: one sentence that names it, exit 1, nothing sent', () => {
       {},
       'no-sign-request',
     ],
-    ['an endpoint that is no URL', 'find', { 'endpoint-url': 'minio:9000' }, {}, "'endpoint-url'"],
-    ['a region that is none', 'find', { region: 'us west' }, {}, "'region'"],
+    ['an endpoint that is not a URL', 'find', { 'endpoint-url': 'minio:9000' }, {}, "'endpoint-url'"],
+    ['an invalid region', 'find', { region: 'us west' }, {}, "'region'"],
   ];
-  test.each(cases)('%s', async (_title, action, inputs, env, says) => {
+  test.each(cases)('%s', async (_title, action, inputs, env, text) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -61,11 +61,11 @@ describe('bad input: one sentence that names it, exit 1, nothing sent', () => {
     expect(result.code).toBe(1);
     expect(result.outputs).toEqual({ 'skip-build': 'false' });
     expect(result.errors).toHaveLength(1);
-    expect(result.errors[0]).toContain(says);
+    expect(result.errors[0]).toContain(text);
     expect(proxy.requests).toEqual([]);
   });
 
-  test('a secret in an endpoint is not repeated', async () => {
+  test('a password in an endpoint is not shown', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('find', { 'endpoint-url': 'https://user:hunter2@example.com' });
     expect(result.code).toBe(1);
@@ -73,7 +73,7 @@ describe('bad input: one sentence that names it, exit 1, nothing sent', () => {
   });
 });
 
-describe('input that is taken', () => {
+describe('valid input', () => {
   test.each([['TRUE'], ['True'], ['true']])('no-sign-request: %s', async (text) => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -119,7 +119,7 @@ describe('input that is taken', () => {
     },
   );
 
-  test('without step summary and output files it still works', async () => {
+  test('a store without a step summary', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const result = await job.step('store', {}, { GITHUB_STEP_SUMMARY: undefined });

@@ -10,7 +10,7 @@ beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
 });
 
-/** What pip and uv are asked to install goes into a folder, without dependencies and without an index. */
+/** Install `wanted` into a folder, without dependencies and without an index. */
 const installers = {
   pip: (job: Job, wanted: string) =>
     runProgram(tool('python'), [
@@ -51,8 +51,8 @@ describe.each(['pip', 'uv'] as const)('%s installs', (name) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, filename);
     const { outputs } = await job.step('store');
-    const { code, output: said } = await installers[name](job, outputs[output]!);
-    expect(said).toMatch(/installed/i);
+    const { code, output: printed } = await installers[name](job, outputs[output]!);
+    expect(printed).toMatch(/installed/i);
     expect(code).toBe(0);
   });
 
@@ -63,7 +63,7 @@ describe.each(['pip', 'uv'] as const)('%s installs', (name) => {
     expect(await installers[name](job, outputs['wheel-url']!)).toMatchObject({ code: 0 });
   });
 
-  test('nothing where one digit of the hash is another', async () => {
+  test('nothing if one digit of the hash is wrong', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
     const { outputs } = await job.step('store');

@@ -15,24 +15,24 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** A store that lists `count` objects by pages of 1,000, has a head of each, and takes what is put or deleted. */
+/** A store that lists `count` objects in pages of 1,000, returns a head for each, and accepts every put and delete. */
 async function startLister(count: number, keyOf: (index: number) => string) {
   let pages = 0;
-  const answer = (incoming: IncomingMessage, response: ServerResponse) => {
+  const respond = (incoming: IncomingMessage, response: ServerResponse) => {
     if (incoming.method === 'HEAD') return response.writeHead(200, { 'content-length': '1000' }).end();
     if (incoming.method !== 'GET') return incoming.resume().on('end', () => response.writeHead(200).end());
     pages += 1;
     const body = listingPage(incoming.url ?? '', { count, keyOf, size: 1000 });
     return response.writeHead(200, { 'content-type': 'application/xml' }).end(body);
   };
-  return { ...(await startLocalServer(answer)), pages: () => pages };
+  return { ...(await startLocalServer(respond)), pages: () => pages };
 }
 
-/** A server whose every answer is `size` bytes of XML, sent as fast as they are taken. */
+/** A server that responds to every request with `size` bytes of XML, as fast as the client reads them. */
 async function startEndless(status: number, size: number) {
   let sent = 0;
   const chunk = Buffer.alloc(64 * 1024, '<a>');
-  const answer = async (_incoming: IncomingMessage, response: ServerResponse) => {
+  const respond = async (_incoming: IncomingMessage, response: ServerResponse) => {
     const length = Number.isFinite(size) ? { 'content-length': String(size) } : {};
     response.writeHead(status, { 'content-type': 'application/xml', ...length });
     for (let rest = size; rest > 0 && !response.destroyed; rest -= chunk.length) {
@@ -41,16 +41,16 @@ async function startEndless(status: number, size: number) {
     }
     response.end();
   };
-  return { ...(await startLocalServer(answer)), sent: () => sent };
+  return { ...(await startLocalServer(respond)), sent: () => sent };
 }
 
-/** A heap that holds a few pages of a listing, and not all of it. */
+/** A heap that is large enough for a few pages of a listing, but not for all. */
 const SMALL_HEAP = { NODE_OPTIONS: '--max-old-space-size=48' };
 
-describe('case 75: listings that are larger than any commit’s', () => {
+describe('case 75: listings larger than that of any real commit', () => {
   const folder = (job: Job) => `${job.prefix}/${COMMIT}`;
 
-  test('100,000 objects that are no wheels: the wheel among them is found, and the rest is not kept', async () => {
+  test('100,000 objects that are not wheels: the wheel among them is found, and the others are not kept', async () => {
     await using job = await startJob(bucket);
     const long = 'x'.repeat(300);
     await using lister = await startLister(100_000, (index) =>
@@ -83,24 +83,24 @@ describe('case 75: listings that are larger than any commit’s', () => {
   });
 });
 
-describe('case 75: answers without end', () => {
+describe('case 75: endless responses', () => {
   const xml = { 'content-type': 'application/xml' };
 
   const TOO_LARGE = 'more data than any S3 response has';
   test.each([
     ['a listing of 200 MB', 200, 200 * MIB, TOO_LARGE],
-    ['a listing that says no length and does not end', 200, Number.POSITIVE_INFINITY, TOO_LARGE],
+    ['an endless listing without a length', 200, Number.POSITIVE_INFINITY, TOO_LARGE],
     ['an error document of 200 MB', 403, 200 * MIB, 'not an S3 response'],
-  ])('%s: an error before it is read', async (_title, status, size, says) => {
+  ])('%s: an error before all of it is read', async (_title, status, size, text) => {
     await using job = await startJob(bucket);
     await using endless = await startEndless(status, size);
     const result = await job.step('find', { 'endpoint-url': endless.url }, SMALL_HEAP);
     expect(result.code).toBe(1);
-    expect(result.errors).toEqual([expect.stringContaining(says)]);
+    expect(result.errors).toEqual([expect.stringContaining(text)]);
     expect(endless.sent()).toBeLessThan(100 * MIB);
   });
 
-  test('an error document of 1 MB: an annotation of a sentence', async () => {
+  test('an error document of 1 MB: a short annotation', async () => {
     await using job = await startJob(bucket);
     const body = `<Error><Code>AccessDenied</Code><Message>${'no '.repeat(350_000)}</Message></Error>`;
     await using proxy = await startFaultProxy(bucket.endpoint, () => ({ status: 403, body, headers: xml }));
@@ -110,7 +110,7 @@ describe('case 75: answers without end', () => {
     expect(result.errors[0]!.length).toBeLessThan(2_000);
   });
 
-  test('an index page of 80 MB is replaced, and not read', async () => {
+  test('an index page of 80 MB is replaced without being read', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation }) =>
@@ -123,7 +123,7 @@ describe('case 75: answers without end', () => {
     expect(page.toString()).toContain(W);
   });
 
-  test('a token of a listing that is larger than any key', async () => {
+  test('a continuation token that is longer than any key', async () => {
     await using job = await startJob(bucket);
     let nth = 0;
     await using proxy = await startFaultProxy(bucket.endpoint, () => {

@@ -28,10 +28,10 @@ async function storeTargets(job: Job, targets: readonly string[], bytes = 0): Pr
   }
 }
 
-describe('the progress of a long transfer', () => {
-  test('of a store: a line each time that ten seconds have passed, none at its end', async () => {
+describe('the progress of a transfer', () => {
+  test('a long store: one line per ten seconds, and none at the end', async () => {
     await using job = await startJob(bucket);
-    // Five parts of 8 MiB and a small one: six times the clock is asked, and says 6 s later each time.
+    // Five parts of 8 MiB and a small one: the clock is read six times, and advances by 6 s each time.
     await makeWheel(job.dist, W, { files: { 'demo/noise.bin': new Uint8Array(40 * MIB) }, level: 0 });
     const { log, errors } = await job.step('store', { index: 'false' }, steppingClock(6_000));
     expect(errors).toEqual([]);
@@ -44,10 +44,10 @@ describe('the progress of a long transfer', () => {
     }
   });
 
-  test('of a fetch: one line for all wheels together', async () => {
+  test('a long fetch: one line for all wheels together', async () => {
     await using job = await startJob(bucket);
     await storeTargets(job, ['py2', 'py3'], 20 * MIB);
-    // The clock is asked with each mebibyte that is written.
+    // The clock is read for each mebibyte that is written.
     const { log, errors } = await job.step('fetch', { target: '*' }, steppingClock(5_000));
     expect(errors).toEqual([]);
     const shown = lines(log, /^Downloaded/);
@@ -57,7 +57,7 @@ describe('the progress of a long transfer', () => {
     expect(percents.at(-1)).toBeLessThan(100);
   });
 
-  test('of a short one: no line', async () => {
+  test('a short transfer: no line', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, { files: { 'demo/noise.bin': new Uint8Array(40 * MIB) }, level: 0 });
     const stored = await job.step('store', { index: 'false' }, steppingClock(1));
@@ -78,7 +78,7 @@ describe('several wheels', () => {
     expect(lines(log, /^Fetched .*SHA-256/)).toHaveLength(4);
   });
 
-  test('where they are few, are not', async () => {
+  test('are not folded if there are few', async () => {
     await using job = await startJob(bucket);
     await storeTargets(job, ['cp310', 'cp311', 'cp312']);
     const { commands, log } = await job.step('find', { target: '*' });
@@ -86,7 +86,7 @@ describe('several wheels', () => {
     expect(lines(log, /^Found s3:/)).toHaveLength(3);
   });
 
-  test('an error stands outside of the groups', async () => {
+  test('an error is outside the groups', async () => {
     await using job = await startJob(bucket);
     const targets = ['cp310', 'cp311', 'cp312', 'cp313'];
     await storeTargets(job, targets);
@@ -115,7 +115,7 @@ describe('with step debugging on', () => {
     return commands.filter(({ name }) => name === 'debug').map(({ message }) => message);
   }
 
-  test('each request is a line, and nothing but the requests', async () => {
+  test('there is one line per request, and no other line', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, { files: { 'demo/noise.bin': new Uint8Array(20 * MIB) }, level: 0 });
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -134,7 +134,7 @@ describe('with step debugging on', () => {
     expect(shown.toSorted()).toEqual(sent.toSorted());
   });
 
-  test('each try of a request is a line, with what went wrong', async () => {
+  test('each try of a request has a line, with the failure', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await job.step('store');
@@ -157,7 +157,7 @@ describe('with step debugging on', () => {
     ]);
   });
 
-  test('a URL that is only signed is no request, and its signature is in no line', async () => {
+  test('a presigned URL is not a request, and its signature is in no line', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const { outputs, ...result } = await job.step('store', { presign: '900', index: 'false' }, DEBUG);
@@ -168,13 +168,13 @@ describe('with step debugging on', () => {
     expect(shown.join('\n')).not.toContain('?');
   });
 
-  test('and with it off there is none', async () => {
+  test('and with it off, there is no line', async () => {
     await using job = await startJob(bucket);
     expect(debugLines(await job.step('find'))).toEqual([]);
   });
 });
 
-test('every annotation has a title of its own', async () => {
+test('every annotation has its own title', async () => {
   await using job = await startJob(bucket);
   for (const name of ['demo-1.0-py2-none-any.whl', W]) await bucket.put(job.key(name), 'not empty');
   await bucket.put(`${job.prefix}/${COMMIT}/${W}`, Buffer.from(wheelBytes(W)));

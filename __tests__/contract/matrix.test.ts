@@ -13,7 +13,7 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Puts valid wheels of targets into the store, without the action; returns what was put by target. */
+/** Puts valid wheels of targets into the store without the action. */
 async function placeTargets(job: Job, wheels: Record<string, string>, run = '7_1'): Promise<void> {
   for (const [target, filename] of Object.entries(wheels)) {
     await bucket.put(`${job.prefix}/${COMMIT}/${run}/${target}/${filename}`, wheelBytes(filename));
@@ -24,8 +24,8 @@ const pythons = (...minors: number[]) =>
     minors.map((minor) => [`cp3${minor}`, `foo-1.0-cp3${minor}-cp3${minor}-linux_x86_64.whl`]),
   );
 
-describe('find asks for targets by name', () => {
-  test('three of five stored: the other two are missing, as JSON', async () => {
+describe('find with several targets', () => {
+  test('three of five are stored: missing-targets contains the other two', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, pythons(10, 12, 13));
     const { outputs, log } = await job.step('find', { target: 'cp310, cp311\ncp312\n cp313,cp314,' });
@@ -36,14 +36,14 @@ describe('find asks for targets by name', () => {
     expect(log).toMatch(/Not stored: target cp311, target cp314/);
   });
 
-  test('none missing', async () => {
+  test('all are stored: missing-targets is empty', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, pythons(10, 12));
     const { outputs } = await job.step('find', { target: 'cp312,cp310' });
     expect(outputs).toMatchObject({ 'skip-build': 'true', 'missing-targets': '[]' });
   });
 
-  test('* is every target that is stored, with the one without a name', async () => {
+  test('* means every stored target, including the one without a name', async () => {
     await using job = await startJob(bucket);
     expect((await job.step('find', { target: '*' })).outputs).toMatchObject({
       'skip-build': 'false',
@@ -60,7 +60,7 @@ describe('find asks for targets by name', () => {
     ]);
   });
 
-  test('each target has its own newest', async () => {
+  test('the newest wheel of each target is found', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, pythons(10, 12), '7_1');
     await placeTargets(job, pythons(12), '7_2');
@@ -77,8 +77,8 @@ describe('find asks for targets by name', () => {
   });
 });
 
-describe('find, without an answer from the store', () => {
-  test('rebuild: true answers to build, and sends nothing', async () => {
+describe('find without a look-up', () => {
+  test('rebuild: true: the build is needed, and nothing is sent', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint);
     const result = await job.step('find', { rebuild: 'true', target: 'a,b', 'endpoint-url': proxy.endpoint });
@@ -92,7 +92,7 @@ describe('find, without an answer from the store', () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test('on-error: build counts every target as missing', async () => {
+  test('on-error: build after a failure: every target is missing', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => s3Error(403, 'AccessDenied'));
     const result = await job.step('find', {
@@ -107,7 +107,7 @@ describe('find, without an answer from the store', () => {
 describe('wait', () => {
   test('a wheel that is stored meanwhile is fetched', async () => {
     await using job = await startJob(bucket);
-    // The wheel comes to be when the action has looked once and found nothing.
+    // The wheel is stored after the first look-up has found nothing.
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
       operation === 'list' && nth === 2 ? { after: placeTargets(job, pythons(12)) } : undefined,
     );
@@ -117,14 +117,14 @@ describe('wait', () => {
     expect(await readdir(job.dist)).toEqual(['foo-1.0-cp312-cp312-linux_x86_64.whl']);
   });
 
-  test('one that never comes is an error that says how long it waited', async () => {
+  test('a wheel that is never stored: an error with the time waited', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('fetch', { wait: '2' });
     expect(result.code).toBe(1);
     expect(result.errors[0]).toMatch(/after [23] seconds of waiting/);
   });
 
-  test('find waits for all targets, and then says what is missing', async () => {
+  test('find waits for all targets, and then returns the missing ones', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, pythons(12));
     const result = await job.step('find', { wait: '1', target: 'cp312,cp313' });
@@ -132,7 +132,7 @@ describe('wait', () => {
     expect(result.outputs).toMatchObject({ 'skip-build': 'false', 'missing-targets': '["cp313"]' });
   });
 
-  test('a refusal is not waited out', async () => {
+  test('a refusal ends the wait at once', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => s3Error(403, 'AccessDenied'));
     const result = await job.step('find', { wait: '600', 'endpoint-url': proxy.endpoint });
@@ -140,7 +140,7 @@ describe('wait', () => {
     expect(proxy.requests).toHaveLength(1);
   });
 
-  test('is given up when the job is cancelled', async () => {
+  test('ends when the job is cancelled', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => {
       void delay(50).then(() => process.kill(pid.current, 'SIGTERM'));
@@ -160,8 +160,8 @@ describe('wait', () => {
   });
 });
 
-describe('fetch takes several', () => {
-  test('into one folder, each verified', async () => {
+describe('fetch with several targets', () => {
+  test('writes all into one folder, each verified', async () => {
     await using job = await startJob(bucket);
     const wheels = pythons(10, 11, 12, 13);
     await placeTargets(job, wheels);
@@ -175,7 +175,7 @@ describe('fetch takes several', () => {
     expect(result.outputs).toMatchObject({ 'wheel-path': '', 'skip-build': 'true' });
   });
 
-  test('all or nothing: one that fails leaves the folder as it was', async () => {
+  test('all or none: if one fails, the folder is unchanged', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, pythons(10, 11, 12));
     await mkdir(job.dist);
@@ -189,7 +189,7 @@ describe('fetch takes several', () => {
     expect(await readFile(join(job.dist, 'foo-1.0-cp310-cp310-linux_x86_64.whl'), 'utf8')).toBe('old');
   });
 
-  test('one missing: nothing is fetched; with on-missing: ignore the others are', async () => {
+  test('one is missing: nothing is fetched; with on-missing: ignore, the others are', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, pythons(10));
     const refused = await job.step('fetch', { target: 'cp310,cp311' });
@@ -204,7 +204,7 @@ describe('fetch takes several', () => {
     expect(await readdir(job.dist)).toHaveLength(1);
   });
 
-  test('two of one name are refused before anything is written', async () => {
+  test('two wheels of one name are refused before anything is written', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, { a: 'foo-1.0-py3-none-any.whl', b: 'foo-1.0-py3-none-any.whl' });
     const result = await job.step('fetch', { target: 'a,b' });
@@ -217,7 +217,7 @@ describe('fetch takes several', () => {
 describe('for-python', () => {
   const python = tool('python');
 
-  test('of all targets, the one that the interpreter installs', async () => {
+  test('of all targets, the one that the interpreter can install', async () => {
     await using job = await startJob(bucket);
     await placeTargets(job, {
       any: 'foo-1.0-py3-none-any.whl',
@@ -233,7 +233,7 @@ describe('for-python', () => {
     expect(fetched.outputs['wheel-path']).toBe(join(job.dist, 'foo-1.0-py3-none-any.whl'));
   });
 
-  test('of the old flat layout as well', async () => {
+  test('in the old flat layout, the one that the interpreter can install', async () => {
     await using job = await startJob(bucket);
     for (const name of ['foo-1.0-cp39-abi3-win_arm64.whl', 'foo-1.0-py3-none-any.whl']) {
       await bucket.put(`${job.prefix}/${COMMIT}/${name}`, 'wheel');
@@ -242,7 +242,7 @@ describe('for-python', () => {
     expect(result.outputs).toMatchObject({ 'skip-build': 'true', 'wheel-name': 'foo-1.0-py3-none-any.whl' });
   });
 
-  test('Requires-Python excludes', async () => {
+  test('a wheel that Requires-Python excludes is not found', async () => {
     await using job = await startJob(bucket);
     const key = `${job.prefix}/${COMMIT}/7_1/foo-2.0-py3-none-any.whl`;
     await bucket.put(key, 'wheel', { 'requires-python': '<3' });
@@ -251,7 +251,7 @@ describe('for-python', () => {
     expect(result.log).toContain('foo-2.0-py3-none-any.whl');
   });
 
-  test('an interpreter that is none is an error, before anything is sent', async () => {
+  test('an interpreter that does not exist: an error before anything is sent', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint);
     const result = await job.step('find', {
@@ -264,7 +264,7 @@ describe('for-python', () => {
   });
 });
 
-test('a summary of several wheels is one table', async () => {
+test('the summary of several wheels is one table', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
   await placeTargets(job, pythons(10, 11));

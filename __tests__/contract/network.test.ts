@@ -9,10 +9,10 @@ import { makeWheel } from '../../testing/wheels.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
 let bucket: TestBucket;
-let open: TestBucket;
+let publicBucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket();
-  open = await makeBucket({ isPublic: true });
+  publicBucket = await makeBucket({ isPublic: true });
 });
 
 describe('credentials', () => {
@@ -22,14 +22,14 @@ describe('credentials', () => {
     AWS_EC2_METADATA_DISABLED: 'true',
   };
 
-  test('none: names configure-aws-credentials', async () => {
+  test('none: the error names configure-aws-credentials', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('find', {}, none);
     expect(result.code).toBe(1);
     expect(result.errors[0]).toContain('configure-aws-credentials');
   });
 
-  test('none on a pull request from a fork: says that forks have none', async () => {
+  test('none on a pull request from a fork: the error mentions the fork', async () => {
     await using job = await startJob(bucket);
     const event = join(job.workspace, 'event.json');
     await writeFile(
@@ -43,7 +43,7 @@ describe('credentials', () => {
     expect((await job.step('find', {}, env)).errors[0]).not.toContain('fork');
   });
 
-  test('wrong: says refused, and not the secret', async () => {
+  test('wrong: the error contains S3’s code, but not the secret', async () => {
     await using job = await startJob(bucket);
     const result = await job.step('find', {}, { AWS_SECRET_ACCESS_KEY: 'hunter2hunter2' });
     expect(result.code).toBe(1);
@@ -51,8 +51,8 @@ describe('credentials', () => {
     expect(result.log).not.toContain('hunter2');
   });
 
-  test('not needed on a public bucket', async () => {
-    await using job = await startJob(open);
+  test('not needed for a public bucket', async () => {
+    await using job = await startJob(publicBucket);
     await makeWheel(job.dist, W);
     await job.step('store');
     const env = { ...none };
@@ -63,19 +63,19 @@ describe('credentials', () => {
   });
 });
 
-describe('the region that S3 names is followed', () => {
+describe('the region that S3 names is used', () => {
   const header = { 'x-amz-bucket-region': 'eu-west-1' };
   test.each([
     ['301 with a header', { status: 301, headers: header }],
     [
-      '400 with an element',
+      '400 with an XML element',
       s3Error(400, 'AuthorizationHeaderMalformed', 'wrong region', '<Region>eu-west-1</Region>'),
     ],
-  ])('%s', async (_title, answer) => {
+  ])('%s', async (_title, response) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ headers }) =>
-      headers.authorization?.includes('/eu-west-1/') ? undefined : answer,
+      headers.authorization?.includes('/eu-west-1/') ? undefined : response,
     );
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
     expect(result.errors).toEqual([]);
@@ -83,7 +83,7 @@ describe('the region that S3 names is followed', () => {
     expect(wrong).toHaveLength(1);
   });
 
-  test('but not from one region to another and back for ever', async () => {
+  test('but not if S3 then names another one: an error', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ headers }) => ({
       status: 301,
@@ -99,7 +99,7 @@ describe('the region that S3 names is followed', () => {
 });
 
 describe('TLS', () => {
-  test('a private authority that is not known: names NODE_EXTRA_CA_CERTS', async () => {
+  test('an unknown private authority: the error names NODE_EXTRA_CA_CERTS', async () => {
     await using job = await startJob(bucket);
     await using tls = await startTls(bucket.endpoint);
     const env = { NODE_EXTRA_CA_CERTS: undefined };
@@ -108,7 +108,7 @@ describe('TLS', () => {
     expect(result.errors[0]).toContain('NODE_EXTRA_CA_CERTS');
   });
 
-  test('one that is known, through HTTPS_PROXY', async () => {
+  test('a known private authority, through HTTPS_PROXY', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using tls = await startTls(bucket.endpoint);
@@ -124,7 +124,7 @@ describe('TLS', () => {
   });
 });
 
-test('HTTP_PROXY carries plain http, NO_PROXY goes around it', async () => {
+test('HTTP_PROXY applies to plain HTTP, and NO_PROXY bypasses it', async () => {
   await using job = await startJob(bucket);
   await using proxy = await startForwardProxy();
   const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}` };
@@ -134,14 +134,14 @@ test('HTTP_PROXY carries plain http, NO_PROXY goes around it', async () => {
   expect(proxy.asked).toHaveLength(1);
 });
 
-test('an endpoint where nobody listens is named', async () => {
+test('an endpoint that refuses connections: the error names it', async () => {
   await using job = await startJob(bucket);
   const result = await job.step('find', { 'endpoint-url': 'http://127.0.0.1:9' });
   expect(result.code).toBe(1);
   expect(result.errors[0]).toMatch(/127\.0\.0\.1:9.*ECONNREFUSED/);
 });
 
-test('a step ends although nobody reads what it says any more', async () => {
+test('a step ends even if its output is no longer read', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   const inputs = { 'endpoint-url': 'http://127.0.0.1:9' };
@@ -150,7 +150,7 @@ test('a step ends although nobody reads what it says any more', async () => {
   expect(result.outputs).toEqual({ 'skip-build': 'false' });
 });
 
-test('a web page where an S3 answer should be is said to be none', async () => {
+test('a web page instead of an S3 response: the error names the endpoint', async () => {
   await using job = await startJob(bucket);
   await using proxy = await startFaultProxy(bucket.endpoint, () => ({
     status: 200,
@@ -164,15 +164,15 @@ test('a web page where an S3 answer should be is said to be none', async () => {
 });
 
 describe('presign', () => {
-  test('the URL works without credentials, its signature is masked, a warning says what it is for', async () => {
+  test('the URL works without credentials, its signature is masked, and there is a warning about job outputs', async () => {
     await using job = await startJob(bucket);
     const bytes = await readFile(await makeWheel(job.dist, W));
     await job.step('store');
     const result = await job.step('find', { presign: '900' });
     const url = result.outputs['wheel-url']!;
-    const answer = await fetch(url);
-    expect(answer.status).toBe(200);
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes);
+    const response = await fetch(url);
+    expect(response.status).toBe(200);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(bytes);
     const signature = new URL(url).searchParams.get('X-Amz-Signature')!;
     expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe('900');
     expect(

@@ -21,7 +21,7 @@ beforeAll(async () => {
 const isWrite = ({ operation }: SeenRequest) => operation === 'put' || operation === 'create-upload';
 const settingsIn = ({ headers }: SeenRequest) =>
   Object.fromEntries(HEADERS.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
-/** The words that S3 has for an explicit deny since 2024. */
+/** S3's message for an explicit deny since 2024. */
 const denied = (how = 'with an explicit deny in a resource-based policy', action = 's3:PutObject') =>
   s3Error(
     403,
@@ -29,7 +29,7 @@ const denied = (how = 'with an explicit deny in a resource-based policy', action
     `User: arn:aws:sts::123456789012:assumed-role/ci/build is not authorized to perform: ${action} on resource: &quot;arn:aws:s3:::wheels/x.whl&quot; ${how}`,
   );
 
-describe('case 66: what is set goes with everything that a store writes', () => {
+describe('case 66: the settings are sent with everything that a store writes', () => {
   test.each([
     ['a small wheel', {}, 'put'],
     ['a large wheel', LARGE, 'create-upload'],
@@ -61,7 +61,7 @@ describe('case 66: what is set goes with everything that a store writes', () => 
     expect(proxy.requests.filter((seen) => !isWrite(seen)).map(settingsIn)).toEqual(
       proxy.requests.filter((seen) => !isWrite(seen)).map(() => ({})),
     );
-    // What is encrypted comes back as it was; its ETag need not be an MD5.
+    // An encrypted wheel is downloaded unchanged, even if its ETag isn't an MD5.
     const { ServerSideEncryption, StorageClass } = await bucket.head(job.key(W));
     expect({ ServerSideEncryption, StorageClass }).toEqual({
       ServerSideEncryption: 'AES256',
@@ -82,9 +82,9 @@ describe('case 66: what is set goes with everything that a store writes', () => 
     expect(again).toMatchObject({ code: 0, errors: [], warnings: [] });
   });
 
-  test.each(['aws:kms', 'aws:kms:dsse'])('a key of KMS with %s', async (encryption) => {
+  test.each(['aws:kms', 'aws:kms:dsse'])('a KMS key with %s', async (encryption) => {
     await using job = await startJob(bucket);
-    // The test server has no KMS: it gets the requests without what only one could do.
+    // The test server has no KMS, so the proxy removes these headers.
     await using proxy = await startFaultProxy(bucket.endpoint, (seen) =>
       isWrite(seen) ? { without: [ENCRYPTION, KEY] } : undefined,
     );
@@ -101,11 +101,11 @@ describe('case 66: what is set goes with everything that a store writes', () => 
       expect(settingsIn(seen)).toEqual({ [ENCRYPTION]: encryption, [KEY]: 'alias/wheels' });
   });
 
-  test('an ETag that the listing gives in another form than the put is the same wheel', async () => {
+  test('an ETag that differs between listing and put: the same wheel', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) =>
       operation === 'put' && path.endsWith('.whl')
-        ? { change: (answer) => ({ ...answer, headers: { ...answer.headers, etag: '"0123-kms"' } }) }
+        ? { change: (response) => ({ ...response, headers: { ...response.headers, etag: '"0123-kms"' } }) }
         : undefined,
     );
     await makeWheel(job.dist, W);
@@ -113,7 +113,7 @@ describe('case 66: what is set goes with everything that a store writes', () => 
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
   });
 
-  test('nothing is sent that is not set', async () => {
+  test('settings that are not set are not sent', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint);
     await makeWheel(job.dist, W);
@@ -123,10 +123,10 @@ describe('case 66: what is set goes with everything that a store writes', () => 
 });
 
 describe('case 66: request-payer', () => {
-  test('goes with every request, and into presigned URLs, which work', async () => {
+  test('is sent with every request, and is part of presigned URLs, which work', async () => {
     await using job = await startJob(bucket);
     const bytes = await readFile(await makeWheel(job.dist, W, LARGE));
-    // As S3 does for such a bucket.
+    // S3 does the same for such a bucket.
     await using proxy = await startFaultProxy(bucket.endpoint, ({ headers, url }) =>
       headers['x-amz-request-payer'] === 'requester' || url.includes('x-amz-request-payer=requester')
         ? undefined
@@ -144,29 +144,32 @@ describe('case 66: request-payer', () => {
     expect(new Set(proxy.requests.map(({ headers }) => headers['x-amz-request-payer']))).toEqual(
       new Set(['requester']),
     );
-    const answer = await fetch(found.outputs['wheel-url']!);
-    expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+    const response = await fetch(found.outputs['wheel-url']!);
+    expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  test.each(['find', 'fetch', 'store'] as const)('%s names it where the store’s words do', async (action) => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, W);
-    await using proxy = await startFaultProxy(bucket.endpoint, () =>
-      s3Error(403, 'AccessDenied', 'The bucket is configured as Requester Pays'),
-    );
-    const { code, errors } = await job.step(action, { 'endpoint-url': proxy.endpoint });
-    expect(code).toBe(1);
-    expect(errors[0]).toContain("'request-payer'");
-    expect(errors[0]).not.toContain('Allow s3:');
-  });
+  test.each(['find', 'fetch', 'store'] as const)(
+    '%s: the error names the input if S3’s message is about it',
+    async (action) => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W);
+      await using proxy = await startFaultProxy(bucket.endpoint, () =>
+        s3Error(403, 'AccessDenied', 'The bucket is configured as Requester Pays'),
+      );
+      const { code, errors } = await job.step(action, { 'endpoint-url': proxy.endpoint });
+      expect(code).toBe(1);
+      expect(errors[0]).toContain("'request-payer'");
+      expect(errors[0]).not.toContain('Allow s3:');
+    },
+  );
 });
 
-describe('case 66: a refused put names the input', () => {
+describe('case 66: the error of a refused put names the input', () => {
   test.each<[title: string, header: string, inputs: Record<string, string>]>([
     ['encryption', ENCRYPTION, { 'server-side-encryption': 'AES256' }],
     ['an ACL', 'x-amz-acl', { acl: 'bucket-owner-full-control' }],
     ['a tag', 'x-amz-tagging', { tags: 'team=wheels' }],
-  ])('a policy that demands %s', async (_title, header, inputs) => {
+  ])('a policy that requires %s', async (_title, header, inputs) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, (seen) =>
@@ -183,7 +186,9 @@ describe('case 66: a refused put names the input', () => {
   });
 
   const ACL = { acl: 'public-read' };
-  test.each<[title: string, fault: Fault, inputs: Record<string, string>, says: RegExp, notSays: RegExp]>([
+  test.each<
+    [title: string, fault: Fault, inputs: Record<string, string>, expected: RegExp, unexpected: RegExp]
+  >([
     [
       'a deny by an organisation',
       denied('with an explicit deny in a service control policy'),
@@ -192,28 +197,28 @@ describe('case 66: a refused put names the input', () => {
       /Allow s3:/,
     ],
     [
-      'words about the header',
+      'a message about the header',
       s3Error(403, 'AccessDenied', 'x-amz-server-side-encryption: aws:kms is required'),
       {},
       /Set the input 'server-side-encryption'/,
       /Allow s3:|'acl'|KMS refused/,
     ],
     [
-      'words about encryption',
+      'a message about encryption',
       s3Error(403, 'AccessDenied', 'Objects must be encrypted'),
       {},
       /Set the input 'server-side-encryption'/,
       /Allow s3:|'acl'/,
     ],
     [
-      'another encryption',
+      'a wrong encryption',
       s3Error(403, 'AccessDenied', 'Objects must be encrypted'),
       { 'server-side-encryption': 'AES256' },
       /server-side-encryption is AES256/,
       /Allow s3:/,
     ],
     [
-      'words about the ACL',
+      'a message about the ACL',
       s3Error(403, 'AccessDenied', 'ACL bucket-owner-full-control is required'),
       {},
       /Set the input 'acl'/,
@@ -262,28 +267,28 @@ describe('case 66: a refused put names the input', () => {
       /Allow s3:/,
     ],
     [
-      'a storage class that the store lacks',
+      'a storage class that the store does not support',
       s3Error(400, 'InvalidStorageClass', 'The storage class you specified is not valid'),
       { 'storage-class': 'SNOW' },
       /'storage-class' \(SNOW\)/,
       /Allow s3:/,
     ],
     [
-      'tags that the store does not take',
+      'tags that the store does not accept',
       s3Error(400, 'InvalidTag', 'The tag provided was not a valid tag'),
       { tags: 'a=b' },
       /'tags'/,
       /Allow s3:/,
     ],
     [
-      'an encryption that the store lacks',
+      'an encryption that the store does not support',
       s3Error(400, 'InvalidArgument', 'The encryption method specified is not supported'),
       { 'server-side-encryption': 'aws:kms:dsse' },
       /'server-side-encryption' \(aws:kms:dsse\)/,
       /Allow s3:/,
     ],
     [
-      'a store that has nothing of the kind',
+      'a store that supports none of the settings',
       s3Error(501, 'NotImplemented', 'A header you provided implies functionality that is not implemented'),
       { tags: 'a=b', ...ACL },
       /'acl' or 'tags'/,
@@ -304,20 +309,20 @@ describe('case 66: a refused put names the input', () => {
       /Allow s3:|Set the input/,
     ],
     [
-      'a key that there is not',
+      'a key that does not exist',
       s3Error(400, 'KMS.NotFoundException', 'Invalid keyId alias/none'),
       { 'server-side-encryption': 'aws:kms' },
       /alias\/none \(KMS\.NotFoundException\)/,
       /Allow s3:/,
     ],
-  ])('%s', async (_title, fault, inputs, says, notSays) => {
+  ])('%s', async (_title, fault, inputs, expected, unexpected) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint, (seen) => (isWrite(seen) ? fault : undefined));
     const { code, errors } = await job.step('store', { 'endpoint-url': proxy.endpoint, ...inputs });
     expect({ code, errors: errors.length }).toEqual({ code: 1, errors: 1 });
-    expect(errors[0]).toMatch(says);
-    expect(errors[0]).not.toMatch(notSays);
+    expect(errors[0]).toMatch(expected);
+    expect(errors[0]).not.toMatch(unexpected);
   });
 
   test.each([
@@ -327,13 +332,16 @@ describe('case 66: a refused put names the input', () => {
     ['storage-class', { 'storage-class': 'GLACIER' }],
     ['server-side-encryption', { 'server-side-encryption': 'yes' }],
     ['request-payer', { 'request-payer': 'owner' }],
-  ] as [string, Record<string, string>][])('a bad %s before any request', async (name, inputs) => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, W);
-    await using proxy = await startFaultProxy(bucket.endpoint);
-    const { code, errors } = await job.step('store', { 'endpoint-url': proxy.endpoint, ...inputs });
-    expect({ code, errors: errors.length }).toEqual({ code: 1, errors: 1 });
-    expect(errors[0]).toContain(`'${name}'`);
-    expect(proxy.requests).toEqual([]);
-  });
+  ] as [string, Record<string, string>][])(
+    'an invalid %s is refused before any request',
+    async (name, inputs) => {
+      await using job = await startJob(bucket);
+      await makeWheel(job.dist, W);
+      await using proxy = await startFaultProxy(bucket.endpoint);
+      const { code, errors } = await job.step('store', { 'endpoint-url': proxy.endpoint, ...inputs });
+      expect({ code, errors: errors.length }).toEqual({ code: 1, errors: 1 });
+      expect(errors[0]).toContain(`'${name}'`);
+      expect(proxy.requests).toEqual([]);
+    },
+  );
 });

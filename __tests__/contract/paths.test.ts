@@ -1,4 +1,4 @@
-/** What `path` may be, in store and in fetch. */
+/** The values of `path` in store and fetch. */
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -57,7 +57,7 @@ describe('case 53: store finds the wheel', () => {
     expect(result.outputs['wheel-name']).toBe(W);
   });
 
-  test('through folders that are links, and a loop of them', async () => {
+  test('through links to folders, one of which is a loop', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.workspace, `real/${W}`);
     await mkdir(job.dist);
@@ -67,8 +67,8 @@ describe('case 53: store finds the wheel', () => {
   });
 });
 
-describe('case 53: store says what is wrong with the path, before any request', () => {
-  test.each<[path: string, says: string[]]>([
+describe('case 53: an invalid path in store: an error with the reason, before any request', () => {
+  test.each<[path: string, texts: string[]]>([
     ['$GITHUB_WORKSPACE/dist', ['"$GITHUB_WORKSPACE/dist"', 'not expanded', 'workspace']],
     ['${GITHUB_WORKSPACE}/dist', ['not expanded']],
     ['%USERPROFILE%/wheels', ['not expanded', '~']],
@@ -82,26 +82,26 @@ describe('case 53: store says what is wrong with the path, before any request', 
     ['{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ['1000']],
     [`dist/${'x'.repeat(300)}`, ['ENAMETOOLONG', 'name too long']],
     ['loop/dist', ['ELOOP', 'loop/dist']],
-  ])('%j', async (path, says) => {
+  ])('%j', async (path, texts) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await symlink('loop', join(job.workspace, 'loop'));
     const result = await step(job, 'store', path);
     expect(result.code).toBe(1);
     expect(result.errors).toHaveLength(1);
-    for (const text of says) expect(result.errors[0]).toContain(text);
+    for (const text of texts) expect(result.errors[0]).toContain(text);
     expect(result.errors[0]).not.toContain('defect');
     expect(result.requests).toBe(0);
   });
 
-  test('two wheels in two folders: both in full', async () => {
+  test('two wheels in two folders: the error contains both paths', async () => {
     await using job = await startJob(bucket);
     const paths = [await makeWheel(job.workspace, `a/${W}`), await makeWheel(job.workspace, `b/${W}`)];
     const result = await step(job, 'store', 'a\nb');
     for (const path of paths) expect(result.errors[0]).toContain(path);
   });
 
-  test('nothing at several lines: where each was looked for, and what is there', async () => {
+  test('no wheel at several lines: the error contains each line, its folder and the files there', async () => {
     await using job = await startJob(bucket);
     await mkdir(job.dist);
     await writeFile(join(job.dist, 'demo-1.0.tar.gz'), 'sdist');
@@ -118,7 +118,7 @@ describe('case 53: store says what is wrong with the path, before any request', 
   });
 });
 
-// The kernel's folder: links to everything, and nothing can be made in it.
+// /proc contains links to everything, and nothing can be created in it.
 if (process.platform === 'linux') {
   test('case 53: a search in /proc ends', async () => {
     await using job = await startJob(bucket);
@@ -147,7 +147,7 @@ describe('case 54: fetch', () => {
   });
 
   test.each(['$HOME/w', '${RUNNER_TEMP}/w', '%TEMP%\\w', 'out/$NAME', '~runner/w', 'dist\nout'])(
-    'refuses %j before any request, and makes nothing',
+    'refuses %j before any request, and creates nothing',
     async (path) => {
       await using job = await startJob(bucket);
       const result = await step(job, 'fetch', path);

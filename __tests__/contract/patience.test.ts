@@ -27,7 +27,7 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-describe('case 65: wait, while the store does not answer', () => {
+describe('case 65: wait, while the store does not respond', () => {
   const isList = ({ operation }: SeenRequest) => operation === 'list';
 
   test.each<[title: string, fault: Fault, failing: number]>([
@@ -35,8 +35,8 @@ describe('case 65: wait, while the store does not answer', () => {
     ['500', s3Error(500, 'InternalError'), 7],
     ['429', s3Error(429, 'TooManyRequests'), 7],
     ['502 with a page', { status: 502, body: '<html>Bad gateway</html>' }, 7],
-    ['a line that breaks', { cut: 'before' }, 7],
-  ])('%s in the first look: goes on, and finds', async (_title, fault, failing) => {
+    ['a connection that breaks', { cut: 'before' }, 7],
+  ])('%s in the first look-up: tried again, and the wheel is found', async (_title, fault, failing) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     expect((await job.step('store', { index: 'false' })).errors).toEqual([]);
@@ -49,7 +49,7 @@ describe('case 65: wait, while the store does not answer', () => {
     expect(await readdir(join(job.workspace, 'new'))).toEqual([W]);
   });
 
-  test('nobody listens until the first look has failed: goes on, and finds', async () => {
+  test('connection refused in the first look-up: tried again, and the wheel is found', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     expect((await job.step('store', { index: 'false' })).errors).toEqual([]);
@@ -65,7 +65,7 @@ describe('case 65: wait, while the store does not answer', () => {
     expect([result.errors, result.outputs['skip-build']]).toEqual([[], 'true']);
   });
 
-  test('503 until the time is over: the error of the last look; on-error is heard', async () => {
+  test('503 until the time is over: the error of the last look-up; on-error applies', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => UNAVAILABLE);
     const inputs = { 'endpoint-url': proxy.endpoint, wait: '2' };
@@ -81,7 +81,7 @@ describe('case 65: wait, while the store does not answer', () => {
     ['no such bucket', s3Error(404, 'NoSuchBucket')],
     ['501', s3Error(501, 'NotImplemented')],
     ['a sign-in page', { status: 200, body: '<html>Sign in</html>' }],
-  ])('%s is not waited for', async (_title, fault) => {
+  ])('%s ends the wait at once', async (_title, fault) => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => fault);
     const result = await job.step('find', { 'endpoint-url': proxy.endpoint, wait: '600' });
@@ -99,11 +99,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe('case 65: answers that come one byte at a time', () => {
+describe('case 65: responses that arrive one byte at a time', () => {
   const drip = { pieceBytes: 1, pauseMs: 300 };
   const impatient = { WHEEL_STORE_REQUEST_TIMEOUT: '1' };
 
-  test('a listing: an error in bounded time, and few tries; on-error is heard', async () => {
+  test('a listing: an error after at most three tries; on-error applies', async () => {
     await using job = await startJob(bucket);
     await using proxy = await startFaultProxy(bucket.endpoint, () => drip);
     const inputs = { 'endpoint-url': proxy.endpoint };
@@ -117,7 +117,7 @@ describe('case 65: answers that come one byte at a time', () => {
     expect([lenient.code, lenient.outputs['skip-build']]).toEqual([0, 'false']);
   });
 
-  test('the head of an answer', async () => {
+  test('the headers of a response: an error', async () => {
     await using job = await startJob(bucket);
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/xml\r\n';
     const server = createServer((socket) => {
@@ -133,7 +133,7 @@ describe('case 65: answers that come one byte at a time', () => {
     expect(result.errors).toEqual([expect.stringContaining('did not complete')]);
   });
 
-  test('a wheel: an error, and nothing left', async () => {
+  test('a wheel: an error, and no file', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     expect((await job.step('store', { index: 'false' })).errors).toEqual([]);
@@ -161,7 +161,7 @@ describe('case 65: answers that come one byte at a time', () => {
     ]);
   });
 
-  test('nor is a process that should give credentials waited for without end', async () => {
+  test('a credential process that does not end: an error', async () => {
     await using job = await startJob(bucket);
     const file = join(job.workspace, 'config');
     await writeFile(file, '[default]\ncredential_process = sleep 100\n');
@@ -171,7 +171,7 @@ describe('case 65: answers that come one byte at a time', () => {
     expect(result.errors).toHaveLength(1);
   }, 60_000);
 
-  test('what is not a number of seconds is refused by name', async () => {
+  test('an invalid timeout: the error names the variable', async () => {
     await using job = await startJob(bucket);
     for (const value of ['0', '-1', '1.5', 'soon', '99999']) {
       const result = await job.step('find', {}, { WHEEL_STORE_REQUEST_TIMEOUT: value });
@@ -180,8 +180,8 @@ describe('case 65: answers that come one byte at a time', () => {
   });
 });
 
-describe('case 65: a cancelled step ends although the store answers nothing any more', () => {
-  const places: [action: ActionName, operation: Operation | 'claim', size: 'small' | 'large'][] = [
+describe('case 65: a cancelled step ends even if the store no longer responds', () => {
+  const requests: [action: ActionName, operation: Operation | 'claim', size: 'small' | 'large'][] = [
     ['find', 'list', 'small'],
     ['find', 'head', 'small'],
     ['fetch', 'list', 'small'],
@@ -196,9 +196,9 @@ describe('case 65: a cancelled step ends although the store answers nothing any 
     ['store', 'complete', 'large'],
   ];
 
-  test('whatever it was asked last', async () => {
+  test('at each kind of request', async () => {
     const outcomes = await Promise.all(
-      places.map(async ([action, operation, size]) => {
+      requests.map(async ([action, operation, size]) => {
         await using job = await startJob(bucket);
         await makeWheel(job.dist, W, size === 'large' ? LARGE : {});
         if (action !== 'store') expect((await job.step('store', { index: 'false' })).errors).toEqual([]);
@@ -224,10 +224,10 @@ describe('case 65: a cancelled step ends although the store answers nothing any 
         return [action, operation, result.signal, result.code === (isStored ? 0 : 1)];
       }),
     );
-    expect(outcomes).toEqual(places.map(([action, operation]) => [action, operation, null, true]));
+    expect(outcomes).toEqual(requests.map(([action, operation]) => [action, operation, null, true]));
   }, 50_000);
 
-  test('nor is a pause before another try waited for', async () => {
+  test('during the pause before another try', async () => {
     await using job = await startJob(bucket);
     let child: ChildProcess | undefined;
     await using proxy = await startFaultProxy(bucket.endpoint, ({ nth }) => {
@@ -242,7 +242,7 @@ describe('case 65: a cancelled step ends although the store answers nothing any 
     expect(proxy.requests).toHaveLength(2);
   });
 
-  test('nor GitHub, for the comment', async () => {
+  test('or if GitHub does not respond, for the comment', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     let child: ChildProcess | undefined;

@@ -17,7 +17,7 @@ const kinds = {
   'the same bytes': (job: Job, _index: number) => makeWheel(job.dist, 'demo-1.0-py3-none-any.whl'),
   'the same name with other bytes': (job: Job, index: number) =>
     makeWheel(job.dist, 'demo-1.0-py3-none-any.whl', { metadata: [`Summary: ${index}`] }),
-  'other names': (job: Job, index: number) => makeWheel(job.dist, `demo-1.${index}-py3-none-any.whl`),
+  'different names': (job: Job, index: number) => makeWheel(job.dist, `demo-1.${index}-py3-none-any.whl`),
 };
 type Kind = keyof typeof kinds;
 
@@ -27,7 +27,7 @@ interface Round {
   readonly keys: readonly string[];
 }
 
-/** One slot, 16 jobs that store into it at once, and one that looks it up all the while. */
+/** 16 jobs store into one slot at once, while one of them looks it up again and again. */
 async function playRound(jobs: readonly Job[], endpoint: string, run: string): Promise<Round> {
   const env = { GITHUB_RUN_ID: run };
   const inputs = { 'endpoint-url': endpoint, index: 'false' };
@@ -43,24 +43,24 @@ async function playRound(jobs: readonly Job[], endpoint: string, run: string): P
   return { stores: await stores, finds, keys };
 }
 
-/** Everything about a round that is not as it must be. */
+/** Returns what went wrong in a round. */
 async function faultsOf({ stores, finds, keys }: Round, kind: Kind): Promise<string[]> {
   const faults: string[] = [];
   const winners = stores.filter(({ code }) => code === 0);
   if (keys.length > 1) faults.push(`a slot with ${keys.length} objects: ${keys.join(', ')}`);
   if (kind === 'the same bytes' && winners.length !== stores.length)
     faults.push('the same bytes were refused');
-  if (winners.length > 1 && kind !== 'the same bytes') faults.push(`${winners.length} jobs say success`);
+  if (winners.length > 1 && kind !== 'the same bytes') faults.push(`${winners.length} jobs succeeded`);
   const sha256 = keys[0] === undefined ? undefined : (await bucket.head(keys[0])).Metadata?.sha256;
   for (const { outputs } of winners) {
     if (outputs['wheel-key'] !== keys[0] || outputs.sha256 !== sha256)
-      faults.push('a success whose bytes are not there');
+      faults.push('a job succeeded, but its bytes are not stored');
   }
-  if (winners.length === 0 && keys.length > 0) faults.push('a wheel of a job that failed stays');
+  if (winners.length === 0 && keys.length > 0) faults.push('the wheel of a failed job remains');
   for (const { code, outputs, warnings } of finds) {
     if (code !== 0 || warnings.length > 0) faults.push(`a look-up that failed or warned: ${warnings.join()}`);
     if (outputs['skip-build'] === 'true' && outputs.sha256 !== sha256)
-      faults.push('a look-up found what does not stay');
+      faults.push('a look-up found a wheel that was removed');
   }
   const last = finds.at(-1)!.outputs['skip-build'];
   if (last !== String(keys.length === 1)) faults.push('the last look-up is wrong');

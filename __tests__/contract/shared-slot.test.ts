@@ -1,4 +1,4 @@
-/** Two store steps that bring the same bytes into one slot, one of which is cancelled. */
+/** Two store steps that put the same bytes into one slot, one of which is cancelled. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -15,7 +15,7 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Runs a store through a proxy with `rule`, towards AWS's host names or a custom endpoint. */
+/** Runs a store through a proxy with `rule`, on AWS's host names or a custom endpoint. */
 async function store(
   job: Job,
   isAws: boolean,
@@ -37,7 +37,7 @@ describe.each([
   ['on AWS', true],
   ['on a custom endpoint', false],
 ])('%s', (_title, isAws) => {
-  test('case 58: the wheel of a cancelled step stays if another step reported it', async () => {
+  test('case 58: the wheel of a cancelled step remains if another step reported it', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const child = Promise.withResolvers<ChildProcess>();
@@ -63,7 +63,7 @@ describe.each([
     expect(await wheels(job)).toEqual([job.key(W)]);
   });
 
-  test('case 58: a step that comes while the wheel is being removed stores its own', async () => {
+  test('case 58: a step that starts while the wheel is being removed stores its own', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const child = Promise.withResolvers<ChildProcess>();
@@ -73,7 +73,11 @@ describe.each([
       job,
       isAws,
       (seen) => {
-        if (isOfWheel(seen, 'put')) void child.promise.then((process) => process.kill('SIGTERM'));
+        if (isOfWheel(seen, 'put')) {
+          void child.promise.then((process) => process.kill('SIGTERM'));
+          // Held back, so that the step can't end before the signal arrives.
+          return { answerAfter: isRemoving.promise };
+        }
         if (!isOfWheel(seen, 'delete')) return undefined;
         isRemoving.resolve();
         return { after: mayRemove.promise };
@@ -82,7 +86,7 @@ describe.each([
     );
     await isRemoving.promise;
     const other = await store(job, isAws, (seen) => {
-      // It has found the wheel by now, and announced that it would rely on it.
+      // By now it has found the wheel and put a claim.
       if (isOfWheel(seen, 'list') && seen.nth === 3) mayRemove.resolve();
       return undefined;
     });
@@ -95,12 +99,14 @@ describe.each([
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const child = Promise.withResolvers<ChildProcess>();
+    const ended = child.promise.then((process) => once(process, 'exit'));
     const cancelled = await store(
       job,
       isAws,
       (seen) => {
-        if (isOfWheel(seen, 'put')) void child.promise.then((process) => process.kill('SIGTERM'));
-        return undefined;
+        if (!isOfWheel(seen, 'put')) return undefined;
+        void child.promise.then((process) => process.kill('SIGTERM'));
+        return { answerAfter: ended };
       },
       child.resolve,
     );

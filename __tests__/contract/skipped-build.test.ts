@@ -39,7 +39,7 @@ describe('case 53: the stored wheel is not reused', () => {
     },
   );
 
-  test('if it left the same bytes there, and no find step said that the build can be skipped', async () => {
+  test('if it left the same bytes there, and no find step allowed skipping the build', async () => {
     await using job = await startJob(bucket);
     const env = await begin(job);
     await makeWheel(join(job.workspace, 'wheelhouse'), W);
@@ -48,7 +48,7 @@ describe('case 53: the stored wheel is not reused', () => {
     expect((await job.step('store', {}, env)).outputs['skip-build']).toBe('true');
   });
 
-  test('if it left another wheel, although a find step said that the build can be skipped', async () => {
+  test('if it left another wheel, even if a find step allowed skipping the build', async () => {
     await using job = await startJob(bucket);
     const env = await begin(job);
     await job.step('find', {}, env);
@@ -56,19 +56,19 @@ describe('case 53: the stored wheel is not reused', () => {
     expect((await job.step('store', {}, env)).code).toBe(1);
   });
 
-  test('if find said to build because of rebuild: true; nothing is sent', async () => {
+  test('if find required the build because of rebuild: true; nothing is sent', async () => {
     await using job = await startJob(bucket);
     const env = await begin(job);
     await job.step('find', { rebuild: 'true' }, env);
     await using proxy = await startFaultProxy(bucket.endpoint);
-    // The note is of one store: by the same endpoint it was asked through.
+    // The note is for one store, so the store step must use the endpoint of the find step.
     expect((await job.step('store', {}, env)).errors[0]).toContain('A find step of this job said');
     await job.step('find', { rebuild: 'true', 'endpoint-url': proxy.endpoint }, env);
     await job.step('store', { 'endpoint-url': proxy.endpoint }, env);
     expect(proxy.requests).toEqual([]);
   });
 
-  test('if find got no answer and said to build', async () => {
+  test('if find failed and required the build because of on-error: build', async () => {
     await using job = await startJob(bucket);
     const env = await begin(job);
     await using proxy = await startFaultProxy(bucket.endpoint, ({ nth }) =>
@@ -79,7 +79,7 @@ describe('case 53: the stored wheel is not reused', () => {
     expect((await job.step('store', inputs, env)).code).toBe(1);
   });
 
-  test('of a target that find missed, but of the one that it found', async () => {
+  test('for a target that find did not find, though it is for the one that it found', async () => {
     await using job = await startJob(bucket);
     const env = await begin(job);
     await makeWheel(job.dist, W);
@@ -142,13 +142,13 @@ describe('what suggests that a build ran', () => {
     isSign: boolean,
   ][] = [
     ['another wheel of the project', {}, undefined, true],
-    ['the same, whatever find said', {}, 'skip', true],
+    ['the same, although find allowed skipping the build', {}, 'skip', true],
     ['the stored bytes, without a find step', { isStored: true }, undefined, true],
-    ['the stored bytes, after find said skip', { isStored: true }, 'skip', false],
-    ['what fetch wrote', { isFetched: true }, undefined, false],
-    ['what was there before the job', { isOld: true }, undefined, false],
+    ['the stored bytes, if find allowed skipping the build', { isStored: true }, 'skip', false],
+    ['a wheel that fetch wrote', { isFetched: true }, undefined, false],
+    ['a wheel from before the job', { isOld: true }, undefined, false],
     ['another project', { project: 'six' }, undefined, false],
-    ['a name that is not a wheel’s', { project: undefined }, undefined, false],
+    ['an invalid filename', { project: undefined }, undefined, false],
   ];
   test.each(cases)('%s', (_title, change, verdict, isSign) => {
     expect(signsOfBuild('demo', verdict, [{ ...wheel, ...change }])).toHaveLength(isSign ? 1 : 0);

@@ -15,15 +15,15 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** A job with a large wheel at `dist`, stored already where the action is not the one that stores. */
-async function prepared(action: ActionName): Promise<Job> {
+/** A job with a large wheel at `dist`, which is already stored unless the action is store. */
+async function prepare(action: ActionName): Promise<Job> {
   const job = await startJob(bucket);
   await makeWheel(job.dist, W, LARGE);
   if (action !== 'store') expect((await job.step('store', { index: 'false' })).errors).toEqual([]);
   return job;
 }
 
-/** Runs an action through a proxy that causes `fault` in the nth request of one operation. */
+/** Runs an action through a proxy that causes `fault` in the requests for which `isMet` returns true. */
 async function withFault(
   job: Job,
   action: ActionName,
@@ -41,7 +41,7 @@ async function withFault(
   return { result, hits };
 }
 
-/** Whether what was fetched is what was stored; `toEqual` takes minutes for so many bytes. */
+/** Whether the fetched wheel equals the stored one. `toEqual` takes minutes for so many bytes. */
 async function isSame(job: Job): Promise<boolean> {
   const [fetched, built] = await Promise.all([
     readFile(join(job.workspace, 'new', W)),
@@ -50,7 +50,7 @@ async function isSame(job: Job): Promise<boolean> {
   return fetched.equals(built);
 }
 
-test('lines that fall silent are given up after a minute, and what was asked is asked again', async () => {
+test('a silent connection is closed after a minute, and the request is tried again', async () => {
   const silent: [ActionName, SeenRequest['operation'], Fault][] = [
     ['find', 'list', { stallAt: 0 }],
     ['find', 'list', { stallAt: 100 }],
@@ -62,10 +62,10 @@ test('lines that fall silent are given up after a minute, and what was asked is 
     ['store', 'part', { stallAt: 0 }],
     ['store', 'complete', { stallAt: 0 }],
   ];
-  // All at once, since each waits for the same minute.
+  // All at once, since each takes a minute.
   const outcomes = await Promise.all(
     silent.map(async ([action, operation, fault]) => {
-      await using job = await prepared(action);
+      await using job = await prepare(action);
       const isMet = (seen: SeenRequest) => seen.operation === operation && seen.nth === 1;
       const { result, hits } = await withFault(job, action, isMet, fault);
       const stored = (await job.keys()).map((key) => key.replace(job.prefix, ''));
@@ -77,42 +77,45 @@ test('lines that fall silent are given up after a minute, and what was asked is 
   );
 }, 300_000);
 
-describe('a slow line', () => {
-  test('brings the listing and the wheel, piece by piece', async () => {
-    await using job = await prepared('fetch');
+describe('a slow connection', () => {
+  test('transfers the listing and the wheel, piece by piece', async () => {
+    await using job = await prepare('fetch');
     const slow = { pieceBytes: MIB, pauseMs: 5 };
     const isMet = ({ operation }: SeenRequest) => operation === 'get' || operation === 'list';
     const { result, hits } = await withFault(job, 'fetch', isMet, slow);
     expect(result.errors).toEqual([]);
-    // One listing, three ranges: slow is not broken, so nothing is asked for twice.
+    // One listing, three ranges: a slow connection isn't broken, so nothing is requested twice.
     expect(hits).toBe(4);
     expect(await isSame(job)).toBe(true);
   });
 });
 
-describe('a length that is not that of the body', () => {
-  const places: [ActionName, SeenRequest['operation'], by: number][] = [
+describe('a Content-Length that is not that of the body', () => {
+  const requests: [ActionName, SeenRequest['operation'], by: number][] = [
     ['find', 'list', 10],
     ['fetch', 'list', 10],
     ['fetch', 'get', -10],
     ['store', 'list', 10],
   ];
-  test.each(places)('in the answer to %s’s %s (%i) once: asked again', async (action, operation, by) => {
-    await using job = await prepared(action);
-    const isMet = (seen: SeenRequest) => seen.operation === operation && seen.nth === 1;
-    const { result, hits } = await withFault(job, action, isMet, { misstateBy: by });
-    expect(hits).toBe(1);
-    expect(result).toMatchObject({ code: 0, errors: [] });
-    expect(await job.keys()).toEqual([job.key(W)]);
-    if (action === 'fetch') {
-      expect(await isSame(job)).toBe(true);
-    }
-  });
-
-  test.each(places)(
-    'in each answer to %s’s %s (%i): an error, and nothing half done',
+  test.each(requests)(
+    'in the first response to %s’s %s (%i bytes): tried again',
     async (action, operation, by) => {
-      await using job = await prepared(action);
+      await using job = await prepare(action);
+      const isMet = (seen: SeenRequest) => seen.operation === operation && seen.nth === 1;
+      const { result, hits } = await withFault(job, action, isMet, { misstateBy: by });
+      expect(hits).toBe(1);
+      expect(result).toMatchObject({ code: 0, errors: [] });
+      expect(await job.keys()).toEqual([job.key(W)]);
+      if (action === 'fetch') {
+        expect(await isSame(job)).toBe(true);
+      }
+    },
+  );
+
+  test.each(requests)(
+    'in each response to %s’s %s (%i bytes): an error, and nothing incomplete',
+    async (action, operation, by) => {
+      await using job = await prepare(action);
       const { result } = await withFault(job, action, (seen) => seen.operation === operation, {
         misstateBy: by,
       });

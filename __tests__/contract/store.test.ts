@@ -13,13 +13,13 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** A step that must fail before it sends anything goes through a proxy that counts. */
+/** Calls `work` with a proxy that records the requests of a step that must not send any. */
 async function withCounter<Result>(work: (proxy: FaultProxy) => Promise<Result>): Promise<Result> {
   await using proxy = await startFaultProxy(bucket.endpoint);
   return await work(proxy);
 }
 
-describe('the one wheel goes into this run’s slot', () => {
+describe('a wheel is placed into the slot of this run', () => {
   test('with outputs, metadata, cache header, log and summary', async () => {
     await using job = await startJob(bucket);
     const name = 'foo-1.0+cu121-py3-none-any.whl';
@@ -84,7 +84,7 @@ describe('the one wheel goes into this run’s slot', () => {
     }
   });
 
-  test('with links to the server that runs the job, as GitHub Enterprise Server is another', async () => {
+  test('with links to the server that runs the job, such as a GitHub Enterprise Server', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const server = 'https://github.example.com';
@@ -103,7 +103,7 @@ describe('the one wheel goes into this run’s slot', () => {
     expect(JSON.parse(result.outputs.wheels!)).toMatchObject([{ target: 'linux-x86_64-cp312' }]);
   });
 
-  test('an empty prefix makes keys that begin with the commit', async () => {
+  test('with an empty prefix, under a key that begins with the commit', async () => {
     await using job = await startJob(bucket);
     const commit = 'e'.repeat(64);
     await makeWheel(job.dist, W);
@@ -111,7 +111,7 @@ describe('the one wheel goes into this run’s slot', () => {
     expect(result.outputs['wheel-key']).toBe(`${commit}/7_1/${W}`);
   });
 
-  test('a later run stores its own, whatever other runs stored', async () => {
+  test('in each run again, whatever other runs stored', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await job.step('store');
@@ -129,7 +129,7 @@ describe('path', () => {
     ['a glob', `target/wheels/${W}`, 'target/wheels/*.whl'],
     ['a deep glob', `dist/a/b/${W}`, 'dist/**/*.whl'],
     ['a folder whose name looks like a glob', `out[1]/${W}`, 'out[1]'],
-    ['empty, which is dist', `dist/${W}`, ''],
+    ['empty, which means dist', `dist/${W}`, ''],
   ];
   test.each(cases)('%s', async (_title, file, path) => {
     await using job = await startJob(bucket);
@@ -139,14 +139,14 @@ describe('path', () => {
     expect(result.outputs['wheel-name']).toBe(W);
   });
 
-  test('absolute', async () => {
+  test('an absolute glob', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.workspace, `elsewhere/${W}`);
     const result = await job.step('store', { path: join(job.workspace, 'elsewhere', '*.whl') });
     expect(result.outputs['wheel-name']).toBe(W);
   });
 
-  test('other files, folders, dotfiles and dangling links beside the wheel do not count', async () => {
+  test('other files, folders, dotfiles and dangling links beside the wheel are ignored', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await writeFile(join(job.dist, 'demo-1.0.tar.gz'), 'sdist');
@@ -172,7 +172,7 @@ describe('path', () => {
     expect(requests).toEqual([]);
   });
 
-  test('no wheel and none stored: the pattern, the folder and what is there', async () => {
+  test('no wheel and none stored: an error with the pattern, the folder and its files', async () => {
     await using job = await startJob(bucket);
     await mkdir(job.dist);
     await writeFile(join(job.dist, 'demo-1.0.tar.gz'), 'sdist');
@@ -184,7 +184,7 @@ describe('path', () => {
       expect(result.errors[0]).toContain(text);
   });
 
-  test('no wheel, but the commit has one: it is reused', async () => {
+  test('no wheel, but one is stored for the commit: it is reused', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const stored = await job.step('store');
@@ -201,10 +201,10 @@ describe('path', () => {
   });
 });
 
-describe('a wheel that is not what it should be is refused before anything is sent', () => {
+describe('an invalid wheel is refused before anything is sent', () => {
   const html = Buffer.from('<!DOCTYPE html><html><body>Not found</body></html>');
   const whole = wheelBytes(W);
-  const cases: [title: string, filename: string, bytes: Uint8Array, says: RegExp][] = [
+  const cases: [title: string, filename: string, bytes: Uint8Array, pattern: RegExp][] = [
     ['empty', W, new Uint8Array(0), /empty/],
     ['cut off in the middle', W, whole.subarray(0, whole.length / 2), /cut off|zip/],
     ['HTML', W, html, /HTML|web page/],
@@ -215,10 +215,10 @@ describe('a wheel that is not what it should be is refused before anything is se
       /1\.0/,
     ],
     ['another project in METADATA', W, wheelBytes(W, { project: 'other' }), /other/],
-    ['a name that no wheel has', 'demo-latest-py3-none-any.whl', whole, /latest/],
+    ['an invalid filename', 'demo-latest-py3-none-any.whl', whole, /latest/],
     ['a suffix in upper case', 'demo-1.0-py3-none-any.WHL', whole, /lower case/],
   ];
-  test.each(cases)('%s', async (_title, filename, bytes, says) => {
+  test.each(cases)('%s', async (_title, filename, bytes, pattern) => {
     await using job = await startJob(bucket);
     await mkdir(job.dist);
     await writeFile(join(job.dist, filename), bytes);
@@ -228,11 +228,11 @@ describe('a wheel that is not what it should be is refused before anything is se
     }));
     expect(result.code).toBe(1);
     expect(result.errors).toHaveLength(1);
-    expect(result.errors[0]).toMatch(says);
+    expect(result.errors[0]).toMatch(pattern);
     expect(requests).toEqual([]);
   });
 
-  test('another local version in METADATA only warns', async () => {
+  test('another local version in METADATA is only a warning', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0+cu1-py3-none-any.whl', { version: '1.0' });
     const result = await job.step('store');
@@ -241,7 +241,7 @@ describe('a wheel that is not what it should be is refused before anything is se
     expect(await job.keys()).toHaveLength(1);
   });
 
-  test('a project that is spelt otherwise is the same project', async () => {
+  test('a project in another spelling is the same project', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo_bar-1.0-py3-none-any.whl', { project: 'Foo.Bar' });
     const result = await job.step('store');
@@ -250,8 +250,8 @@ describe('a wheel that is not what it should be is refused before anything is se
   });
 });
 
-describe('the slot', () => {
-  test('the same bytes again are no error, and are not uploaded', async () => {
+describe('a slot', () => {
+  test('that holds the same bytes: success without an upload', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     const first = await job.step('store');
@@ -263,7 +263,7 @@ describe('the slot', () => {
     expect(proxy.operations()).toEqual(['list', 'head']);
   });
 
-  test('other bytes under the same name are refused, the stored object stays', async () => {
+  test('that holds other bytes under the same name: an error, and nothing is overwritten', async () => {
     await using job = await startJob(bucket);
     const bytes = await readFile(await makeWheel(job.dist, W));
     await job.step('store');
@@ -277,7 +277,7 @@ describe('the slot', () => {
   test.each([
     ['the same bytes', 0],
     ['other bytes', 1],
-  ])('an object without SHA-256 with %s is compared by its bytes', async (title, code) => {
+  ])('that holds %s without a SHA-256: the bytes are compared', async (title, code) => {
     await using job = await startJob(bucket);
     const bytes = Buffer.from(await readFile(await makeWheel(job.dist, W)));
     if (title === 'other bytes') bytes[40]! ^= 1;
@@ -287,7 +287,7 @@ describe('the slot', () => {
     expect(await bucket.get(job.key(W))).toEqual(bytes);
   });
 
-  test('another wheel in it is refused, and the error says to set target', async () => {
+  test('that holds another wheel: an error that suggests target', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
     await job.step('store', { path: 'dist/*cp311*' });
@@ -298,7 +298,7 @@ describe('the slot', () => {
     expect(await job.keys()).toEqual([job.key('foo-1.0-cp311-cp311-linux_x86_64.whl')]);
   });
 
-  test('two jobs that store different wheels into one slot at the same moment: at most one stays', async () => {
+  test('that two jobs fill with different wheels at the same time: at most one remains', async () => {
     await using one = await startJob(bucket);
     await using two = await startJob(bucket, one.prefix);
     await makeWheel(one.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
@@ -311,13 +311,13 @@ describe('the slot', () => {
     for (const { code, errors } of results) if (code !== 0) expect(errors[0]).toContain('target');
   });
 
-  test('a multipart upload does not take a slot that was filled meanwhile, and leaves no parts', async () => {
+  test('that was filled during a multipart upload: an error, nothing is overwritten, and no parts remain', async () => {
     await using job = await startJob(bucket);
     const noise = { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) };
     await makeWheel(job.dist, W, { files: noise, level: 0 });
-    const theirs = wheelBytes(W, { metadata: ['Summary: theirs'] });
+    const other = wheelBytes(W, { metadata: ['Summary: theirs'] });
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
-      operation === 'complete' && nth === 1 ? { after: bucket.put(job.key(W), theirs) } : undefined,
+      operation === 'complete' && nth === 1 ? { after: bucket.put(job.key(W), other) } : undefined,
     );
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
     expect(result.code).toBe(1);
@@ -325,13 +325,13 @@ describe('the slot', () => {
     expect(proxy.requests.find(({ operation }) => operation === 'complete')?.headers['if-none-match']).toBe(
       '*',
     );
-    expect(await bucket.get(job.key(W))).toEqual(Buffer.from(theirs));
+    expect(await bucket.get(job.key(W))).toEqual(Buffer.from(other));
     expect(await bucket.openUploads()).toEqual([]);
   });
 });
 
-describe('sends no more than it needs', () => {
-  test('list, put, list, and for the index one look before and one after', async () => {
+describe('sends only the necessary requests', () => {
+  test('list, put, list, and for the index one look before the puts and one after', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -345,7 +345,7 @@ describe('sends no more than it needs', () => {
     expect(put.headers['content-encoding']).toBeUndefined();
   });
 
-  test('checksums only where the environment asks for them', async () => {
+  test('with checksums only if the environment requires them', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await using proxy = await startFaultProxy(bucket.endpoint);
@@ -357,8 +357,8 @@ describe('sends no more than it needs', () => {
   });
 });
 
-describe('warns', () => {
-  test('when another commit is checked out', async () => {
+describe('a wheel of another commit', () => {
+  test('another commit is checked out: a warning', async () => {
     await using job = await startJob(bucket);
     const head = 'd'.repeat(40);
     await mkdir(join(job.workspace, '.git/refs/heads'), { recursive: true });
@@ -383,7 +383,7 @@ describe('warns', () => {
     expect(allowed.warnings.join()).toMatch(new RegExp(`1234567.*${COMMIT}`));
   });
 
-  test('case 72: a version that names the commit that is checked out only warns', async () => {
+  test('case 72: a version that names the checked-out commit is only a warning', async () => {
     await using job = await startJob(bucket);
     await mkdir(join(job.workspace, '.git'));
     await writeFile(join(job.workspace, '.git/HEAD'), `1234567${'d'.repeat(33)}\n`);
@@ -393,15 +393,15 @@ describe('warns', () => {
     expect(result.warnings.join()).toMatch(new RegExp(`1234567.*${COMMIT}`));
   });
 
-  test('not when the version names this commit', async () => {
+  test('a version that names this commit: no warning', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, `foo-1.1.dev3+g${COMMIT.slice(0, 9)}.d20260101-py3-none-any.whl`);
     expect((await job.step('store')).warnings).toEqual([]);
   });
 
-  describe('of a wheel that was there before the job', () => {
+  describe('or from before the job', () => {
     const HOUR = 3_600_000;
-    /** Lays out what the runner leaves of the event: its folder from the first step, its file from this one. */
+    /** Writes the event's file as the runner does, with modification times for its folder and itself. */
     async function event(job: Job, times: { folder: number; file: number }): Promise<Record<string, string>> {
       const file = join(job.workspace, '_temp/_github_workflow/event.json');
       await mkdir(dirname(file), { recursive: true });
@@ -411,7 +411,7 @@ describe('warns', () => {
       return { GITHUB_EVENT_PATH: file };
     }
 
-    test('case 72: it is refused, unless allow-stale-wheel', async () => {
+    test('case 72: is refused, unless allow-stale-wheel', async () => {
       await using job = await startJob(bucket);
       const path = await makeWheel(job.dist, W);
       const env = await event(job, { folder: Date.now() + HOUR, file: Date.now() + 2 * HOUR });
@@ -430,21 +430,21 @@ describe('warns', () => {
       expect(await job.keys()).toEqual([job.key(W)]);
     });
 
-    test('not when an earlier step of the job left it, after which the runner wrote the event again', async () => {
+    test('no warning if an earlier step of the job wrote it, after which the runner wrote the event again', async () => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W);
       const env = await event(job, { folder: Date.now() - HOUR, file: Date.now() + HOUR });
       expect((await job.step('store', {}, env)).warnings).toEqual([]);
     });
 
-    test('not where a runner writes the event once and other files beside it before each step', async () => {
+    test('no warning if the runner writes the event once, and other files beside it before each step', async () => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W);
       const env = await event(job, { folder: Date.now() + HOUR, file: Date.now() - HOUR });
       expect((await job.step('store', {}, env)).warnings).toEqual([]);
     });
 
-    test('not when the job brought it along from a cache or an archive, but the log says so', async () => {
+    test('no warning if the job restored it from a cache or an archive, but a line in the log', async () => {
       await using job = await startJob(bucket);
       const path = await makeWheel(job.dist, W);
       await utimes(path, new Date('2020-01-01'), new Date('2020-01-01'));
@@ -454,7 +454,7 @@ describe('warns', () => {
       expect(result.log).toContain(`${W} was last written before this job began`);
     });
 
-    test('not where the runner leaves no event', async () => {
+    test('no warning if the runner writes no event', async () => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W);
       const env = { GITHUB_EVENT_PATH: join(job.workspace, 'nowhere.json') };
@@ -466,7 +466,7 @@ describe('warns', () => {
 test('a wheel that changes while it is read is not stored', async () => {
   await using job = await startJob(bucket);
   const path = await makeWheel(job.dist, W);
-  // The first list is answered only after the wheel was changed: between the check and the upload.
+  // The first list waits until the wheel has changed, between the check and the upload.
   await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
     operation === 'list' && nth === 1 ? { after: truncate(path, 100) } : undefined,
   );

@@ -17,7 +17,7 @@ beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
 });
 
-/** A wheel whose size differs from another's by the noise that it holds. */
+/** Makes a wheel that contains `bytes` bytes of uncompressed data. */
 function makeSized(job: Job, bytes: number, filename = W): Promise<string> {
   return makeWheel(job.dist, filename, { files: { 'demo/noise.bin': new Uint8Array(bytes) }, level: 0 });
 }
@@ -46,10 +46,10 @@ async function storeAfterBase(
   return { result, requests: [...proxy.requests] };
 }
 
-const asksForBase = ({ operation, url }: SeenRequest) => operation === 'list' && url.includes(BASE);
+const isListOfBase = ({ operation, url }: SeenRequest) => operation === 'list' && url.includes(BASE);
 
-describe('the change in size against the commit before', () => {
-  test('is told, at the price of one listing after all else is done', async () => {
+describe('the change in size since the commit before', () => {
+  test('is shown, at the cost of one listing after everything else', async () => {
     await using job = await startJob(bucket);
     const { result, requests } = await storeAfterBase(job);
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
@@ -58,21 +58,21 @@ describe('the change in size against the commit before', () => {
     );
     const asked = requests.filter(({ path }) => !path.endsWith('.claim'));
     expect(asked.map(({ operation }) => operation)).toEqual(['list', 'put', 'list', 'list']);
-    expect(asked.map(asksForBase)).toEqual([false, false, false, true]);
+    expect(asked.map(isListOfBase)).toEqual([false, false, false, true]);
   });
 
   test.each<[string, Parameters<typeof storeAfterBase>[2]]>([
-    ['there is no summary to tell it in', { env: { GITHUB_STEP_SUMMARY: undefined } }],
-    ['the event tells of no commit before', { env: { GITHUB_EVENT_PATH: undefined } }],
-  ])('is not asked for where %s', async (_title, more) => {
+    ['there is no summary', { env: { GITHUB_STEP_SUMMARY: undefined } }],
+    ['the event contains no commit before', { env: { GITHUB_EVENT_PATH: undefined } }],
+  ])('is not looked up if %s', async (_title, more) => {
     await using job = await startJob(bucket);
     const { result, requests } = await storeAfterBase(job, undefined, more);
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
-    expect(requests.filter(asksForBase)).toEqual([]);
+    expect(requests.filter(isListOfBase)).toEqual([]);
     expect(result.summary).not.toContain('| Change |');
   });
 
-  test('is not told where the wheel before was another project’s', async () => {
+  test('is not shown if the wheel before was of another project', async () => {
     await using job = await startJob(bucket);
     const { result } = await storeAfterBase(job, undefined, { base: 'other-1.0-py3-none-any.whl' });
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
@@ -80,25 +80,25 @@ describe('the change in size against the commit before', () => {
   });
 
   test.each<[string, Fault]>([
-    ['refused', s3Error(403, 'AccessDenied')],
-    ['answered by something else', { status: 200, body: '<html>Sign in</html>' }],
-  ])('is no concern of the step where it is %s', async (_title, fault) => {
+    ['is refused', s3Error(403, 'AccessDenied')],
+    ['gets a response that is not from S3', { status: 200, body: '<html>Sign in</html>' }],
+  ])('is left out if its look-up %s', async (_title, fault) => {
     await using job = await startJob(bucket);
-    const { result } = await storeAfterBase(job, (seen) => (asksForBase(seen) ? fault : undefined));
+    const { result } = await storeAfterBase(job, (seen) => (isListOfBase(seen) ? fault : undefined));
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
     expect(result.outputs['skip-build']).toBe('false');
     expect(result.summary).toContain('Wheel stored');
     expect(result.summary).not.toContain('| Change |');
   });
 
-  test('a job that is cancelled meanwhile has stored its wheel', async () => {
+  test('a job that is cancelled during its look-up has stored the wheel', async () => {
     await using job = await startJob(bucket);
     const child = Promise.withResolvers<ChildProcess>();
-    const gone = child.promise.then((process) => once(process, 'exit'));
+    const exited = child.promise.then((process) => once(process, 'exit'));
     const rule = (seen: SeenRequest): Fault => {
-      if (!asksForBase(seen)) return undefined;
+      if (!isListOfBase(seen)) return undefined;
       void child.promise.then((process) => process.kill('SIGTERM'));
-      return { after: gone };
+      return { after: exited };
     };
     const { result } = await storeAfterBase(job, rule, { onStart: child.resolve });
     expect(result).toMatchObject({ code: 0, signal: null, errors: [], warnings: [] });
@@ -107,29 +107,29 @@ describe('the change in size against the commit before', () => {
   });
 });
 
-describe('a find that does not look, or gets no answer, tells why the build is needed', () => {
+describe('the summary of a find without a look-up, or with a failed one, contains the reason for the build', () => {
   test('rebuild: true', async () => {
     await using job = await startJob(bucket);
     const { summary } = await job.step('find', { rebuild: 'true' });
     expect(shownText(summary)).toBe('### Build needed\n\nNot looked up: rebuild is true.\n\n');
   });
 
-  test('on-error: build, in the words of the store, which make nothing of their own', async () => {
+  test('on-error: build, with the store’s message as plain text', async () => {
     await using job = await startJob(bucket);
-    const words = '</p><img src=x> [a](https://evil.example.com) `x` |';
-    const refusal = s3Error(400, 'InvalidRequest', words.replaceAll('<', '&lt;'));
+    const message = '</p><img src=x> [a](https://evil.example.com) `x` |';
+    const refusal = s3Error(400, 'InvalidRequest', message.replaceAll('<', '&lt;'));
     await using proxy = await startFaultProxy(bucket.endpoint, () => refusal);
     const inputs = { 'endpoint-url': proxy.endpoint, 'on-error': 'build' };
     const { summary, warnings, code } = await job.step('find', inputs);
     expect(code).toBe(0);
     expect(summary).toMatch(/^### Build needed\n\nThe look-up failed \(on-error&#58; build\)\. .+\n\n$/);
-    expect(shownText(summary)).toContain(words);
+    expect(shownText(summary)).toContain(message);
     expect(summary).not.toMatch(/[<`|[]/);
-    expect(warnings[0]).toContain(words);
+    expect(warnings[0]).toContain(message);
   });
 });
 
-test('the largest files of a stored wheel are named', async () => {
+test('the largest files of a stored wheel are listed', async () => {
   await using job = await startJob(bucket);
   const files = Object.fromEntries(
     Array.from({ length: 20 }, (_, index) => [`demo/f${index}.bin`, new Uint8Array(1000 * (index + 1))]),
@@ -148,7 +148,7 @@ test('the largest files of a stored wheel are named', async () => {
 });
 
 describe('the commands in the summary install', () => {
-  /** Runs a command of a summary as it stands there, into a folder, with the programs of the tests. */
+  /** Runs a command of a summary with the pip and uv of the tests, which install into a folder. */
   async function runCommand(job: Job, command: string): Promise<string> {
     const [, args] = /^(?:uv )?pip install (.*)$/.exec(command)!;
     const wanted = [...args!.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => (a ?? b ?? c)!);
@@ -177,7 +177,7 @@ describe('the commands in the summary install', () => {
     for (const command of commands) expect(await runCommand(job, command)).toMatch(/demo.*1!1\.0\+cu121/);
   });
 
-  test('that of several wheels which fits', async () => {
+  test('the suitable one of several wheels', async () => {
     await using job = await startJob(bucket);
     for (const python of ['py3', 'cp27']) {
       await makeWheel(job.workspace, `${python}/demo-1!1.0.dev3-${python}-none-any.whl`);

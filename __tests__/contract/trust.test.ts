@@ -1,4 +1,4 @@
-/** What vouches for a stored wheel: its metadata against its key, its SHA-256, the run that stored it. */
+/** The checks of a stored wheel: its metadata against its key, its SHA-256, the run that stored it. */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { COMMIT, type Job, startJob } from '../../testing/job.ts';
@@ -12,7 +12,7 @@ beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Puts a wheel as a store step of that run does, less what `metadata` changes. */
+/** Puts a wheel as a store step of that run does, except for the changes in `metadata`. */
 async function place(
   job: Job,
   slot: string,
@@ -56,14 +56,14 @@ describe('case 71: metadata that contradicts the key', () => {
     }
   });
 
-  test('nothing else stored: build, and fetch fails', async () => {
+  test('no other wheel is stored: build, and fetch fails', async () => {
     await using job = await startJob(bucket);
     await place(job, '9_1', OTHER, { run: '6' });
     expect((await job.step('find')).outputs['skip-build']).toBe('false');
     expect((await job.step('fetch')).code).toBe(1);
   });
 
-  test('with for-python the older wheel of the target is used too', async () => {
+  test('with for-python, the older wheel of the target is used too', async () => {
     await using job = await startJob(bucket);
     await place(job, '7_1', BYTES);
     await place(job, '9_1', OTHER, { commit: 'b'.repeat(40) });
@@ -85,7 +85,7 @@ describe('case 71: metadata that contradicts the key', () => {
     expect(page).not.toContain('href="9_1/other/');
   });
 
-  test('the input repository names another one, or any', async () => {
+  test('the input repository allows another repository, or any', async () => {
     await using job = await startJob(bucket);
     await place(job, '9_1', OTHER, { repository: 'Up/Stream' });
     for (const repository of ['up/stream', '*']) {
@@ -95,8 +95,8 @@ describe('case 71: metadata that contradicts the key', () => {
   });
 });
 
-describe('case 55: a slot’s object without SHA-256', () => {
-  test('is used with a warning, never as the old layout', async () => {
+describe('case 55: a wheel in a slot without a SHA-256', () => {
+  test('is used with a warning, and not treated as the old layout', async () => {
     await using job = await startJob(bucket);
     await place(job, '7_1', BYTES, { sha256: undefined });
     for (const action of ['find', 'fetch'] as const) {
@@ -117,7 +117,7 @@ describe('case 55: a slot’s object without SHA-256', () => {
   });
 });
 
-test('case 56: a second wheel in the newest slot: a warning names both and the older one', async () => {
+test('case 56: a second wheel in the newest slot: a warning names both, and the older one that is used', async () => {
   await using job = await startJob(bucket);
   await place(job, '7_1', BYTES);
   await place(job, '9_1', OTHER);
@@ -130,7 +130,7 @@ test('case 56: a second wheel in the newest slot: a warning names both and the o
 });
 
 describe('run-id', () => {
-  test('takes what that run stored, its newest attempt', async () => {
+  test('finds the wheel of that run’s newest attempt', async () => {
     await using job = await startJob(bucket);
     for (const slot of ['5_1', '5_2', '9_1']) await place(job, slot, BYTES);
     const result = await job.step('fetch', { 'run-id': '5' });
@@ -145,14 +145,14 @@ describe('run-id', () => {
     expect((await job.step('find', { 'run-id': id })).errors[0]).toContain("'run-id'");
   });
 
-  test('and another scope than commit cannot be combined', async () => {
+  test('cannot be combined with a scope other than commit', async () => {
     await using job = await startJob(bucket);
     expect((await job.step('find', { 'run-id': '5', scope: 'run' })).code).toBe(1);
   });
 });
 
 describe('sha256', () => {
-  test('takes that wheel, whichever run stored it', async () => {
+  test('finds that wheel, whichever run stored it', async () => {
     await using job = await startJob(bucket);
     await place(job, '7_1', BYTES);
     await place(job, '9_1', OTHER);
@@ -161,7 +161,7 @@ describe('sha256', () => {
     expect(result.warnings[0]).toContain(sha256(OTHER));
   });
 
-  test('refuses anything else, and names what was asked for', async () => {
+  test('excludes any other wheel, and the error names the requested hash', async () => {
     await using job = await startJob(bucket);
     await place(job, '7_1', OTHER);
     expect((await job.step('find', { sha256: sha256(BYTES) })).outputs['skip-build']).toBe('false');
@@ -177,7 +177,7 @@ describe('sha256', () => {
     expect((await job.step('fetch', { sha256: sha256(OTHER) })).code).toBe(1);
   });
 
-  test('that is none is bad input', async () => {
+  test('that is invalid is bad input', async () => {
     await using job = await startJob(bucket);
     expect((await job.step('find', { sha256: 'abc' })).errors[0]).toContain("'sha256'");
   });

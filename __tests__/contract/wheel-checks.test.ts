@@ -1,4 +1,4 @@
-/** What store makes of wheels that are hostile or broken: a sentence, exit 1, and nothing sent; or a warning. */
+/** Hostile and broken wheels in store: one error, exit 1, and nothing is sent; or a warning. */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
@@ -11,13 +11,13 @@ import { makeWheel, wheelBytes } from '../../testing/wheels.ts';
 import { writeZip } from '../wheel/raw-zip.ts';
 
 const W = 'demo-1.0-py3-none-any.whl';
-const UNSEEN = /[\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
+const INVISIBLE = /[\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/;
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket();
 });
 
-/** Stores what lies in the job's folder, and shows that the wheel was refused before the first request. */
+/** Runs store on the job's folder, and expects that the wheel is refused before the first request. */
 async function refused(job: Job): Promise<StepResult> {
   await using proxy = await startFaultProxy(bucket.endpoint);
   const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
@@ -31,11 +31,11 @@ async function refused(job: Job): Promise<StepResult> {
     outputs: undefined,
   });
   expect(result.errors).toHaveLength(1);
-  expect(result.log).not.toMatch(UNSEEN);
+  expect(result.log).not.toMatch(INVISIBLE);
   return result;
 }
 
-describe('case 50: a filename with a character that a shell acts on', () => {
+describe('case 50: a filename with a character that a shell interprets', () => {
   const names = [
     'demo-1.0-1$(id)-py3-none-any.whl',
     'demo-1.0-1`id`-py3-none-any.whl',
@@ -44,7 +44,7 @@ describe('case 50: a filename with a character that a shell acts on', () => {
     'démo-1.0-py3-none-any.whl',
     'demo-1.0-1\u202e-py3-none-any.whl',
   ];
-  test.each(names)('%j is refused, and says which', async (name) => {
+  test.each(names)('%j is refused, and the error shows the character', async (name) => {
     await using job = await startJob(bucket);
     await mkdir(job.dist);
     await writeFile(join(job.dist, name), wheelBytes(W));
@@ -61,7 +61,7 @@ describe('case 50: a stored wheel with such a name', () => {
     'demo-1.0-py3-none-any.WHL',
   ];
 
-  test.each(['find', 'fetch'] as const)('%s passes it over, and a warning says why', async (action) => {
+  test.each(['find', 'fetch'] as const)('%s ignores it, with a warning', async (action) => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
     await job.step('store');
@@ -78,7 +78,7 @@ describe('case 50: a stored wheel with such a name', () => {
     expect(warnings.join('\n')).toContain('its name is not a wheel filename, because it holds "$"');
   });
 
-  test('of many, five are named', async () => {
+  test('five of many are named', async () => {
     await using job = await startJob(bucket);
     const names = Array.from({ length: 40 }, (_, index) => `demo-1.0-${index}$(id)-py3-none-any.whl`);
     await Promise.all(names.map((name) => bucket.put(`${job.prefix}/${COMMIT}/8_1/${name}`, 'not a wheel')));
@@ -89,7 +89,7 @@ describe('case 50: a stored wheel with such a name', () => {
   });
 });
 
-test('case 50: what a shell acts on in public-url is percent-encoded in wheel-url', async () => {
+test('case 50: characters of public-url that a shell interprets are percent-encoded in wheel-url', async () => {
   await using job = await startJob(bucket);
   await makeWheel(job.dist, W);
   const { outputs } = await job.step('store', { 'public-url': 'https://cdn.example.com/$(id)`id`"!;&|<>' });
@@ -98,13 +98,13 @@ test('case 50: what a shell acts on in public-url is percent-encoded in wheel-ur
   );
 });
 
-describe('case 52: a character that cannot be seen', () => {
+describe('case 52: an invisible character', () => {
   test('in the name of a file is escaped in the summary and the log', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, { files: { 'demo/a\u202ecod.exe\u2066\u200b': new Uint8Array(9) } });
     const { code, summary, log } = await job.step('store');
     expect(code).toBe(0);
-    expect(`${summary}${log}`).not.toMatch(UNSEEN);
+    expect(`${summary}${log}`).not.toMatch(INVISIBLE);
     expect(shownText(summary)).toContain('demo/a\\u202ecod.exe\\u2066\\u200b');
   });
 
@@ -117,10 +117,10 @@ describe('case 52: a character that cannot be seen', () => {
   });
 });
 
-describe('case 51: a text of a wheel that would keep a reader busy for ever', () => {
-  const blanks = ' '.repeat(15_000);
+describe('case 51: text in a wheel that would take for ever to parse', () => {
+  const spaces = ' '.repeat(15_000);
   const recipes = {
-    'a Version with blanks': { version: `1<${blanks}>x` },
+    'a Version with spaces': { version: `1<${spaces}>x` },
     'a Version of 15,000 digits': { version: '1'.repeat(15_000) },
     'a WHEEL of 20,000 Tag lines': {
       tags: Array.from({ length: 20_000 }, (_, index) => `py3-none-x${index}`),
@@ -138,7 +138,7 @@ describe('case 51: a text of a wheel that would keep a reader busy for ever', ()
   });
 
   test.each(Object.entries(recipes))(
-    '%s does not keep the step from ending on SIGTERM',
+    '%s does not prevent the step from ending on SIGTERM',
     async (_kind, recipe) => {
       await using job = await startJob(bucket);
       await makeWheel(job.dist, W, recipe);
@@ -149,7 +149,7 @@ describe('case 51: a text of a wheel that would keep a reader busy for ever', ()
   );
 });
 
-/** A wheel of these files, of which some may be other than they should be; RECORD lists nothing else than is there. */
+/** Makes a wheel with these files, which may be invalid. RECORD lists all of its files. */
 async function wheelWith(job: Job, files: Readonly<Record<string, Uint8Array>>): Promise<void> {
   await makeWheel(job.dist, W, { files });
 }
@@ -165,8 +165,8 @@ async function change(job: Job, edit: (bytes: Buffer) => void): Promise<void> {
 const INFO = 'demo-1.0.dist-info';
 const text = (lines: string) => Buffer.from(lines);
 
-describe('case 48: what pip does not install is refused before anything is sent', () => {
-  test('an entry with another checksum than it says, small or large, stored or deflated', async () => {
+describe('case 48: a wheel that pip does not install is refused before anything is sent', () => {
+  test('an entry with a wrong checksum, small or large, stored or deflated', async () => {
     for (const [bytes, level] of [
       [100, 0],
       [100, 6],
@@ -196,10 +196,10 @@ describe('case 48: what pip does not install is refused before anything is sent'
     'an entry_points.txt that is not an INI file': points('this is not an INI file\n'),
     'a line without a value': points('[console_scripts]\ndemo\n'),
     'a script without a callable': points('[console_scripts]\ndemo = demo\n'),
-    'a script outside of its folder': points('[console_scripts]\n../demo = demo:main\n'),
+    'a script outside its folder': points('[console_scripts]\n../demo = demo:main\n'),
     'a script at an absolute path': points('[gui_scripts]\n/usr/bin/demo = demo:main\n'),
     'entry points in Latin-1': points(''),
-    'a file that is a folder': { 'demo/a': text('x'), 'demo/a/b': text('x') },
+    'a file that is also a folder': { 'demo/a': text('x'), 'demo/a/b': text('x') },
   };
   test.each(Object.keys(files))('%s', async (kind) => {
     await using job = await startJob(bucket);
@@ -228,7 +228,7 @@ describe('case 48: what pip does not install is refused before anything is sent'
   });
 });
 
-describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a warning', () => {
+describe('case 49: a wheel that pip installs, but PyPI or uv refuses, is stored with a warning', () => {
   const good = `demo/__init__.py,,\n${INFO}/METADATA,,\n${INFO}/WHEEL,,\n${INFO}/RECORD,,\n`;
   const wrong = 'demo/__init__.py,sha256=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA,16';
   test.each([
@@ -237,14 +237,14 @@ describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a w
       good.replace('demo/__init__.py,,\n', ''),
       'does not list "demo/__init__.py"',
     ],
-    ['a file that is not there', `demo/x.py,,\n${good}`, 'lists "demo/x.py", which it does not contain'],
+    ['a listed file that is missing', `demo/x.py,,\n${good}`, 'lists "demo/x.py", which it does not contain'],
     [
-      'another hash',
+      'a wrong hash',
       good.replace('demo/__init__.py,,', wrong),
       'has another hash or size for "demo/__init__.py"',
     ],
     [
-      'another size',
+      'a wrong size',
       good.replace('demo/__init__.py,,', 'demo/__init__.py,,3'),
       'has another hash or size for',
     ],
@@ -260,7 +260,7 @@ describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a w
   test.each([
     ['bzip2', 12],
     ['LZMA', 14],
-  ])('a file in %s, of which nothing is checked', async (_kind, method) => {
+  ])('a file in %s, which is not checked', async (_kind, method) => {
     await using job = await startJob(bucket);
     const data: Record<string, string> = {
       'demo/__init__.py': 'x = 1\n',
@@ -311,7 +311,7 @@ describe('case 49: what pip installs, and PyPI or uv refuses, is stored with a w
     });
   });
 
-  test('a right one is stored without', async () => {
+  test('a valid wheel is stored without a warning', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W, { metadata: ["Requires-Dist: foo[x] >=1,<2 ; python_version < '3'"] });
     expect((await job.step('store')).warnings).toEqual([]);

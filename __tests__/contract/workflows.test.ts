@@ -1,7 +1,7 @@
 /**
- * Whole workflows in a real runner, nektos/act, against the real S3 server; testing/act.ts says how far it is
- * like GitHub's. What it cannot show, and so is not shown here: the merge commit that `github.sha` is on a pull
- * request, "Re-run failed jobs" as a button, and that `runs.using` picks the Node (here PATH does).
+ * Whole workflows in a real runner, nektos/act, with a real S3 server. testing/act.ts describes how it differs from
+ * GitHub's. Not covered: a merge commit as `github.sha` of a pull request, the button "Re-run failed jobs", and the choice
+ * of Node by `runs.using` (here, PATH decides).
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ beforeAll(async () => {
   };
 });
 
-/** The wheels that are stored of a commit, without the folders above it. */
+/** The stored wheels of a commit, relative to its folder. */
 async function storedOf(commit: string): Promise<string[]> {
   const folder = `builds/${commit}/`;
   const keys = await bucket.keys(folder);
@@ -32,7 +32,7 @@ async function storedOf(commit: string): Promise<string[]> {
 }
 
 describe('a workflow that builds once and tests', () => {
-  test('the first run builds, stores and hands the URL on; the second skips the build and hands on the same', async () => {
+  test('the first run builds, stores and passes on the URL; the second skips the build and passes on the same URL', async () => {
     await using repository = await makeRepository();
     const first = await repository.run('build-once.yml', { ...access, runId: '7' });
     expectJobs(first, { build: 'success', test: 'success' });
@@ -60,7 +60,7 @@ describe('a workflow that builds once and tests', () => {
     expect(await storedOf(repository.commit)).toEqual([`7_1/${WHEEL}`]);
   });
 
-  test('the job’s summary holds what was decided, and the wheel; what the steps print holds no secret', async () => {
+  test('the job’s summary contains the decision and the wheel; the steps print no secret', async () => {
     await using repository = await makeRepository();
     const run = await repository.run('build-once.yml', access);
     const { stored, wheel } = run.jobs.build!.steps;
@@ -128,7 +128,7 @@ describe('on every event, github.sha is the commit', () => {
     expect(await storedOf(repository.commit)).toEqual([`7_1/${WHEEL}`]);
   });
 
-  test('pull_request from a fork, which has no secrets: says so', async () => {
+  test('pull_request from a fork, which has no secrets: an error that mentions the fork', async () => {
     await using repository = await makeRepository();
     const head = branch('topic', 'somebody/demo');
     const payload = { number: 12, pull_request: { number: 12, head, base: branch('main') } };
@@ -144,8 +144,8 @@ describe('on every event, github.sha is the commit', () => {
   });
 });
 
-describe('a matrix over what is missing', () => {
-  test('of three targets one is stored: the other two get a job; then none', async () => {
+describe('a matrix of the missing targets', () => {
+  test('one of three targets is stored: the other two get a job; in the next run, none does', async () => {
     await using repository = await makeRepository();
     const wheelOf = (target: string) => `lattice-1.0-${target}-${target}-linux_x86_64.whl`;
     const stored = wheelBytes(wheelOf('cp312'));
@@ -174,7 +174,7 @@ describe('a matrix over what is missing', () => {
 });
 
 describe('a build that leaves two wheels', () => {
-  test('fails the job with one sentence; later steps and jobs do not run, and skip-build is false', async () => {
+  test('fails the job with one error; later steps and jobs do not run, and skip-build is false', async () => {
     await using repository = await makeRepository();
     const run = await repository.run('two-wheels.yml', access);
     expect(run.code).toBe(1);
@@ -209,7 +209,7 @@ describe('a second attempt', () => {
 });
 
 describe('a reusable workflow', () => {
-  test('hands the wheel’s URL to its caller, from one run to the next the same', async () => {
+  test('returns the wheel’s URL to its caller, the same in each run', async () => {
     await using repository = await makeRepository();
     const first = await repository.run('call-build-wheel.yml', { ...access, runId: '7' });
     expectJobs(first, { build: 'success', test: 'success' });

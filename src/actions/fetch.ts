@@ -12,7 +12,7 @@ import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
 import { progressLogger } from '../runner/progress.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
-import { type SavedWheel, saveWheels } from '../slots/download.ts';
+import { downloadWheels, type FetchedWheel } from '../slots/download.ts';
 import { isComplete } from '../slots/lookup.ts';
 import { type LookUpOutcome, lookUpWheels } from './look-up.ts';
 
@@ -36,16 +36,16 @@ export async function fetch(signal: AbortSignal): Promise<void> {
     const cache = await openCacheIfWanted(inputs);
     const folder = resolve(inputs.workspace, inputs.path);
     const onProgress = progressLogger('Downloaded');
-    const saved = await saveWheels(bucket, found.wheels, { folder, signal, cache, onProgress, trace });
-    saved.forEach(noticeIfUnverified);
+    const fetched = await downloadWheels(bucket, found.wheels, { folder, signal, cache, onProgress, trace });
+    fetched.forEach(noticeIfUnverified);
     await noteFetched(
       notesKey(inputs),
-      saved.map(({ path }) => path),
+      fetched.map(({ path }) => path),
     );
-    infoGroup(`Fetched ${saved.length} wheels into ${folder}`, saved.map(describeSaved));
-    await setOutputsAndSummary(bucket, inputs, found, saved);
-    // The step has succeeded by now. A failure or a cancellation from here on doesn't change that.
-    await cache?.save(saved, signal);
+    infoGroup(`Fetched ${fetched.length} wheels into ${folder}`, fetched.map(describeFetched));
+    await setOutputsAndSummary(bucket, inputs, found, fetched);
+    // The outputs are set, so neither a failure nor a cancellation from here on fails the step.
+    await cache?.save(fetched, signal);
   } finally {
     bucket.close();
   }
@@ -71,7 +71,7 @@ function failUnlessIgnored(inputs: FetchInputs, { notStored }: LookUpOutcome): v
   });
 }
 
-function noticeIfUnverified({ wheel: { sha256, name, run } }: SavedWheel): void {
+function noticeIfUnverified({ wheel: { sha256, name, run } }: FetchedWheel): void {
   // For a wheel in a slot, the look-up has already warned about this.
   if (sha256 !== undefined || run !== undefined) return;
   notice(
@@ -80,7 +80,7 @@ function noticeIfUnverified({ wheel: { sha256, name, run } }: SavedWheel): void 
   );
 }
 
-function describeSaved({ wheel: { sha256, size }, path, how }: SavedWheel): string {
+function describeFetched({ wheel: { sha256, size }, path, how }: FetchedWheel): string {
   if (how === 'was-there') {
     return `${path} is already there, with the SHA-256 of the stored wheel; nothing was downloaded.`;
   }
@@ -92,10 +92,10 @@ async function setOutputsAndSummary(
   bucket: Bucket,
   inputs: FetchInputs,
   found: LookUpOutcome,
-  saved: readonly SavedWheel[],
+  fetched: readonly FetchedWheel[],
 ): Promise<void> {
   const wheels = await linkWheels(bucket, found.wheels);
-  const paths = saved.map(({ path }) => path);
+  const paths = fetched.map(({ path }) => path);
   const index = await indexUrl(bucket, inputs.place, found.hasIndex);
   setWheelOutputs(inputs.bucket, wheels, isComplete(found), index);
   core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');

@@ -2,7 +2,6 @@
 import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
-
 import { info, warn } from '../runner/log.ts';
 import { describeQuery, type LookUpResult, lookUpUntil } from '../slots/lookup.ts';
 
@@ -31,11 +30,11 @@ export async function lookUpWheels(
     const why = failure?.message ?? `Not stored yet: ${describeQuery(inputs)}.`;
     info(`${why} Looking again for up to ${inputs.wait} seconds.`);
   };
-  const answer = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
-  showWarnings(answer);
+  const result = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
+  showWarnings(result);
   const waited =
     inputs.wait === 0 ? '' : `, after ${Math.round(process.uptime() - started)} seconds of waiting`;
-  return { ...answer, notStored: `${describeMissing(answer, inputs)}${waited}` };
+  return { ...result, notStored: `${describeMissing(result, inputs)}${waited}` };
 }
 
 /** Logs the warnings of a look-up. */

@@ -1,11 +1,11 @@
-/** Keeps wheels in the GitHub Actions cache, which is faster than the bucket: one entry per wheel, by its SHA-256. */
+/** Keeps wheels in the GitHub Actions cache, which saves egress: one entry per wheel, by its SHA-256. */
 import { randomUUID } from 'node:crypto';
 import { constants, copyFile, link, lstat, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tooFewFreeBytes } from '../disk/disk.ts';
 import type { CacheSettings } from '../runner/inputs.ts';
 import { info, warn } from '../runner/log.ts';
-import type { SavedWheel, WheelCache } from '../slots/download.ts';
+import type { FetchedWheel, WheelCache } from '../slots/download.ts';
 import { type HashedWheel, isHashed } from '../slots/stored.ts';
 import { messageOf } from '../untrusted/foreign-text.ts';
 import { runCacheProcess } from './process.ts';
@@ -17,7 +17,7 @@ export interface ActionsCache extends WheelCache {
    * Saves the wheels that were downloaded from the bucket. Failures are logged, and not thrown. If the signal aborts,
    * the remaining wheels are not saved.
    */
-  save(saved: readonly SavedWheel[], signal: AbortSignal): Promise<void>;
+  save(fetched: readonly FetchedWheel[], signal: AbortSignal): Promise<void>;
 }
 
 /** GitHub's limit for one entry (`@actions/cache`, cache.ts), and by default for all entries of a repository. */
@@ -55,8 +55,8 @@ export function openCache(settings: CacheSettings): ActionsCache {
       return result.outcome === 'done';
     },
     onMismatch: (wheel) => discard(wheel, 'different content'),
-    async save(saved, signal) {
-      for (const wanted of wheelsToSave(saved, discarded)) {
+    async save(fetched, signal) {
+      for (const wanted of wheelsToSave(fetched, discarded)) {
         if (!isUsable || signal.aborted) return;
         const result = await withTemporaryFolder(settings, (folder) =>
           save(settings, wanted, folder, signal),
@@ -75,16 +75,16 @@ function cacheKey({ sha256 }: HashedWheel): string {
 }
 
 /** A wheel on disk to save in the cache. */
-interface WheelToSave extends Pick<SavedWheel, 'path'> {
+interface WheelToSave extends Pick<FetchedWheel, 'path'> {
   readonly wheel: HashedWheel;
 }
 
 /** The wheels from the bucket, one per SHA-256. An entry that was discarded cannot be replaced, so it is left out. */
-function wheelsToSave(saved: readonly SavedWheel[], discarded: ReadonlySet<string>): WheelToSave[] {
-  const downloaded = saved.flatMap(({ wheel, path, how }) =>
+function wheelsToSave(fetched: readonly FetchedWheel[], discarded: ReadonlySet<string>): WheelToSave[] {
+  const downloaded = fetched.flatMap(({ wheel, path, how }) =>
     how === 'downloaded' && isHashed(wheel) && !discarded.has(wheel.sha256) ? [{ wheel, path }] : [],
   );
-  return [...new Map(downloaded.map((saved) => [saved.wheel.sha256, saved])).values()];
+  return [...new Map(downloaded.map((wanted) => [wanted.wheel.sha256, wanted])).values()];
 }
 
 /** Calls `work` with a new folder, which is removed afterwards. An error becomes a result. */

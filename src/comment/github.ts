@@ -117,12 +117,12 @@ export interface Refusal {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string | number | undefined>>;
   /** GitHub's message, or that of the connection error. */
-  readonly words: string;
+  readonly message: string;
 }
 
 /** Reads octokit's error. Its own status is 500 if there was no response. */
 export function refusalIn(error: unknown): Refusal {
-  const { response, message } = error as {
+  const thrown = error as {
     readonly message?: string;
     readonly response?: {
       readonly status: number;
@@ -130,17 +130,18 @@ export function refusalIn(error: unknown): Refusal {
       readonly data?: { readonly message?: unknown };
     };
   };
-  const said = response?.data?.message;
+  const { response } = thrown;
+  const message = response?.data?.message;
   return {
     status: response?.status,
     headers: response?.headers ?? {},
-    words: foreignText(typeof said === 'string' ? said : message, 300),
+    message: foreignText(typeof message === 'string' ? message : thrown.message, 300),
   };
 }
 
 /** Whether GitHub limits our requests. */
-export function isLimit({ status, headers, words }: Refusal): boolean {
-  const isSlowedDown = /rate limit/i.test(words) || headers['retry-after'] !== undefined;
+export function isLimit({ status, headers, message }: Refusal): boolean {
+  const isSlowedDown = /rate limit/i.test(message) || headers['retry-after'] !== undefined;
   return status === 429 || (status === 403 && isSlowedDown);
 }
 

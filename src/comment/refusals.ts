@@ -17,16 +17,16 @@ export function explainRefusal(error: unknown, purpose: CommentPurpose): unknown
 }
 
 function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
-  const { status, words } = refusal;
+  const { status, message } = refusal;
   const which = `#${purpose.pullRequest} of ${purpose.repository}`;
   if (status === undefined) {
     return {
       title: 'GitHub unreachable',
-      reason: `No connection to ${hostOf(purpose.apiUrl)}: ${words}`,
+      reason: `No connection to ${hostOf(purpose.apiUrl)}: ${message}`,
       remedy: 'Check the network and the proxy settings of the runner.',
     };
   }
-  if (status === 403 && /locked/i.test(words)) {
+  if (status === 403 && /locked/i.test(message)) {
     return {
       title: 'Comment refused',
       reason: `The conversation of pull request ${which} is locked.`,
@@ -36,7 +36,7 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
   if (isLimit(refusal)) {
     return {
       title: 'Comment refused',
-      reason: `GitHub is rate limiting requests (${status}: ${words}).`,
+      reason: `GitHub is rate limiting requests (${status}: ${message}).`,
       remedy: 'Run the job again later. In a large matrix, comment from one job at the end.',
     };
   }
@@ -50,7 +50,7 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
   }
   return {
     title: 'Comment refused',
-    reason: `GitHub refused the comment on pull request ${which} (${status}: ${words}).`,
+    reason: `GitHub refused the comment on pull request ${which} (${status}: ${message}).`,
     remedy:
       status >= 500
         ? 'Run the job again in a few minutes.'
@@ -58,10 +58,10 @@ function problemOf(refusal: Refusal, purpose: CommentPurpose): Problem {
   };
 }
 
-function notAllowed({ status, words }: Refusal, purpose: CommentPurpose, which: string): Problem {
+function notAllowed({ status, message }: Refusal, purpose: CommentPurpose, which: string): Problem {
   return {
     title: 'Comment not allowed',
-    reason: `The token may not comment on pull request ${which} (${status}: ${words}).`,
+    reason: `The token may not comment on pull request ${which} (${status}: ${message}).`,
     remedy: remedyOf(purpose),
   };
 }

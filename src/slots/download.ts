@@ -11,14 +11,14 @@ import { inspectWheel } from '../wheel/archive.ts';
 import { type HashedWheel, isHashed, type StoredWheel } from './stored.ts';
 
 /** A wheel on disk, and how it got there. */
-export interface SavedWheel {
+export interface FetchedWheel {
   readonly wheel: StoredWheel;
   /** Absolute. */
   readonly path: string;
   readonly how: 'downloaded' | 'from-cache' | 'was-there';
 }
 
-/** A cache of wheels that is closer than the bucket. If it fails, the wheel is downloaded from the bucket. */
+/** A cache of wheels in front of the bucket. If it fails, the wheel is downloaded from the bucket. */
 export interface WheelCache {
   /**
    * Writes the cached bytes of a wheel to the new file `path`, without verifying them.
@@ -27,12 +27,12 @@ export interface WheelCache {
    * @throws the signal's reason if it aborts, and nothing else
    */
   restore(wheel: HashedWheel, path: string, signal: AbortSignal): Promise<boolean>;
-  /** Called if the cached bytes aren't those of the wheel. They have been discarded. */
+  /** Called if the cached bytes aren't those of the wheel, after they were discarded. */
   onMismatch(wheel: HashedWheel): void;
 }
 
-/** Options for saving wheels. */
-export interface SaveOptions {
+/** Options for downloading wheels. */
+export interface DownloadOptions {
   /** Absolute. */
   readonly folder: string;
   readonly signal: AbortSignal;
@@ -44,23 +44,24 @@ export interface SaveOptions {
   readonly trace?: (text: string) => void;
 }
 
-/** A wheel that is being saved, under a temporary name until all are verified, or one that is already there. */
-interface Arrival extends SavedWheel {
+/** A wheel that is being fetched, under a temporary name until all are verified, or one that is already there. */
+interface Arrival extends FetchedWheel {
   /** Path of the temporary file; empty if the wheel was already there. */
   readonly temporary: string;
 }
 
 /**
- * Saves wheels in `folder`, all of them or none. Creates the folder if necessary. A file with the name and SHA-256 of a
- * wheel is kept. One with the name but other content is replaced after all downloads have been verified.
+ * Downloads wheels to `folder`, or restores them from the cache: all of them or none. Creates the folder if necessary.
+ * Keeps a file with the name and SHA-256 of a wheel. Replaces one with the name but other content, after all downloads
+ * have been verified.
  *
  * @throws WheelStoreError; then the wheels in the folder are unchanged
  */
-export async function saveWheels(
+export async function downloadWheels(
   bucket: Bucket,
   wheels: readonly StoredWheel[],
-  { folder, signal, cache, onProgress, trace }: SaveOptions,
-): Promise<SavedWheel[]> {
+  { folder, signal, cache, onProgress, trace }: DownloadOptions,
+): Promise<FetchedWheel[]> {
   rejectEqualNames(wheels);
   const isMissing = await Promise.all(
     wheels.map(async (wheel) => !(await hasContent(join(folder, wheel.name.filename), wheel))),
@@ -93,10 +94,10 @@ export async function saveWheels(
   }
 }
 
-/** Sums up the bytes of all downloads. */
+/** Adds up the bytes of all downloads. */
 function progressCounter(
   arrivals: readonly Arrival[],
-  onProgress: SaveOptions['onProgress'],
+  onProgress: DownloadOptions['onProgress'],
 ): (more: number) => void {
   const total = arrivals.reduce((sum, { wheel }) => sum + wheel.size, 0);
   let received = 0;
@@ -133,7 +134,7 @@ async function restoreFromCache(
   return false;
 }
 
-/** Runs `work` on all items at once. The first failure stops the others, and all have stopped when this ends. */
+/** Runs `work` on all items at once. The first failure stops the others, and all have stopped when this returns. */
 async function runAll<Item>(
   items: readonly Item[],
   signal: AbortSignal,
@@ -168,14 +169,14 @@ async function receive(
   }
 }
 
-/** In one folder, one would overwrite the other. */
+/** In a folder, the second would overwrite the first. */
 function rejectEqualNames(wheels: readonly StoredWheel[]): void {
   const targets = Map.groupBy(wheels, ({ name }) => name.filename);
   for (const [filename, sameName] of targets) {
     if (sameName.length === 1) continue;
     throw new WheelStoreError({
       title: 'Two wheels with the same filename',
-      reason: `The targets ${sameName.map(({ target }) => target || '(none)').join(' and ')} both hold ${filename}, and a folder can hold it only once.`,
+      reason: `The targets ${sameName.map(({ target }) => target || '(none)').join(' and ')} each hold ${filename}, but a folder can hold it only once.`,
       remedy: 'Fetch them in two steps, each with its own target and path.',
     });
   }
@@ -252,7 +253,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_SCANNED_ENTRIES = 10_000;
 
 /** Removes temporary files of killed fetches. Those changed within a day may belong to a fetch that is still running. */
-async function removeLeftovers(folder: string, trace: SaveOptions['trace']): Promise<void> {
+async function removeLeftovers(folder: string, trace: DownloadOptions['trace']): Promise<void> {
   let entries = 0;
   try {
     for await (const entry of await opendir(folder)) {
@@ -291,7 +292,7 @@ async function verify(path: string, file: FileHandle, wheel: StoredWheel, sha256
       title: 'Checksum mismatch',
       reason: `${wheel.key} arrived with ${size} bytes and SHA-256 ${sha256}; ${wheel.size} bytes${isHashed(wheel) ? ` and SHA-256 ${wheel.sha256}` : ''} were stored.`,
       remedy:
-        'Do not use it: the object, or the download on its way, was changed. Delete the object, find out who can write to the prefix, and build again.',
+        'Do not use it: the object was changed in the store, or its bytes on the way here. Delete the object, find out who can write to the prefix, and build again.',
     });
   }
   if (!isHashed(wheel)) await inspectWheel(path, wheel.name);

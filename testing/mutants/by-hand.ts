@@ -34,7 +34,7 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/slots/place.ts',
     find: 'if (head?.metadata[PUT_ID] !== putId) return;',
     replace: 'if (head === undefined) return;',
-    tests: decisions('leaves an object alone'),
+    tests: decisions('does not remove an object'),
   },
   {
     name: 'slot: no claim with a custom endpoint',
@@ -62,7 +62,7 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/bucket/upload.ts',
     find: '          ...condition(upload),\n          MultipartUpload',
     replace: '          MultipartUpload',
-    tests: faults('go up in parts'),
+    tests: faults('are uploaded in parts'),
   },
   {
     name: 'upload: what a failed upload sent is not aborted',
@@ -76,35 +76,35 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/bucket/text.ts',
     find: '    await put({ IfMatch: etag });\n',
     replace: '    await put({});\n',
-    tests: decisions('a page of the index'),
+    tests: decisions('an index page is replaced'),
   },
   {
     name: 'lookup: run ids are compared as text',
     file: 'src/slots/layout.ts',
     find: 'return a.length - b.length || (a < b',
     replace: 'return (a < b',
-    tests: find('the newest by numbers'),
+    tests: find('the newest by number'),
   },
   {
     name: 'lookup: the oldest run wins',
     file: 'src/slots/listing.ts',
     find: 'compareDecimals(b.run, a.run)',
     replace: 'compareDecimals(a.run, b.run)',
-    tests: find('the newest by numbers'),
+    tests: find('the newest by number'),
   },
   {
     name: 'lookup: the attempt does not count',
     file: 'src/slots/listing.ts',
     find: ' || compareDecimals(b.attempt, a.attempt)',
     replace: '',
-    tests: find('the newest by numbers'),
+    tests: find('the newest by number'),
   },
   {
     name: 'lookup: an object of no bytes is a wheel',
     file: 'src/slots/listing.ts',
     find: 'size === 0 ? undefined : readWheelKey',
     replace: 'size < 0 ? undefined : readWheelKey',
-    tests: find('an object of no bytes'),
+    tests: find('an empty object'),
   },
   {
     name: 'lookup: a slot with two wheels is used',
@@ -231,14 +231,14 @@ export const BY_HAND: readonly Edit[] = [
     find: '  const inputs = readFindInputs();\n',
     replace:
       "  const inputs = (() => { try { return readFindInputs(); } catch (error) { if (process.env['INPUT_ON-ERROR'] === 'build') process.exit(0); throw error; } })();\n",
-    tests: find('does not excuse bad input'),
+    tests: find('does not apply to bad input'),
   },
   {
     name: 'run: a failure leaves skip-build unset',
     file: 'src/runner/outputs.ts',
     find: "  core.setOutput('skip-build', 'false');\n",
     replace: '',
-    tests: find('403 fails and names'),
+    tests: find('403: an error that names'),
   },
   {
     name: 'url: a + stays a +',
@@ -252,6 +252,6 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/wheel/read-wheel.ts',
     find: '    ...warnUnchecked(data, name),\n',
     replace: '',
-    tests: ['contract/wheel-checks', '-t', 'of which nothing is checked'],
+    tests: ['contract/wheel-checks', '-t', 'which is not checked'],
   },
 ];
