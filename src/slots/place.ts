@@ -1,6 +1,7 @@
 /** Places a wheel in its slot. The slot never holds two, even if several steps store into it. See ARCHITECTURE.md. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { exponential, type Growth } from '../backoff.ts';
 import type { Bucket } from '../bucket/bucket.ts';
 import { cleanUpDeadline, withGracePeriod } from '../bucket/deadline.ts';
 import { storeAsSubject } from '../bucket/names.ts';
@@ -43,14 +44,14 @@ const CACHE_CONTROL = 'public, max-age=31536000, immutable';
 /** Metadata with the id of the put that created an object, so that a step removes only its own. */
 const PUT_ID = 'put-id';
 /** Keys of claims and removal markers: empty objects with the SHA-256 of a wheel and the id of a put. */
-const MARKER = /\/\.([0-9a-f]{64})\.[0-9a-f-]{36}\.(claim|removing)$/;
+const MARKER = /\/\.([0-9a-f]{64})\.([0-9a-f-]{36})\.(claim|removing)$/;
 /** Another round is necessary only if another step put or removed a wheel in the meantime. */
 const MAX_ROUNDS = 4;
-const POLL_MS = 200;
-/** Twelve seconds: a cancelled step has ten seconds to clean up (GitHub docs, "Canceling a workflow run"). */
-const MAX_REMOVAL_POLLS = 60;
-/** Two seconds: the step that put the wheel should end soon, unless its connection hangs. */
-const MAX_OWNER_POLLS = 10;
+/** Thirteen seconds in total: a cancelled step has ten to clean up (GitHub docs, "Canceling a workflow run"). */
+const MAX_POLLS = 9;
+const POLL_GROWTH: Growth = { firstMs: 200, maxMs: 2_000 };
+/** Three seconds: the step that put the wheel should end soon, unless its connection hangs. */
+const MAX_OWNER_POLLS = 4;
 /** How many wheels to list in an error. */
 const MAX_NAMED = 5;
 
@@ -157,13 +158,20 @@ async function findOurBytes(
   { putId, claim }: OwnPut,
 ): Promise<Found | undefined> {
   const { signal } = placement;
-  for (let polls = 0; polls <= MAX_REMOVAL_POLLS; polls += 1) {
+  for (let polls = 0; polls <= MAX_POLLS; polls += 1) {
     // The claim must have been there before the listing.
     const isClaimed = claim.isThere();
-    const { ours, otherClaims, sameClaims, removals } = await listSlotContent(bucket, placement, signal);
+    const content = await listSlotContent(bucket, placement, signal);
+    const { ours, others, otherClaims, sameClaims, removals } = content;
+    if (others.length > 0) throw slotTaken(bucket, placement, others);
     if (ours === undefined) {
-      if (otherClaims[0] !== undefined) throw slotClaimed(bucket, placement, otherClaims[0]);
-      return undefined;
+      const [rival] = otherClaims;
+      if (rival === undefined) return undefined;
+      // Of several steps with claims, all but one give way. It waits for their claims to be withdrawn.
+      const isFirst = otherClaims.every(({ key }) => putIdOf(key) > putId);
+      if (!isFirst || polls === MAX_POLLS) throw slotClaimed(bucket, placement, rival);
+      await poll(polls, signal);
+      continue;
     }
     const head = await headObject(bucket, ours.key, signal);
     if (head === undefined) continue;
@@ -180,15 +188,22 @@ async function findOurBytes(
       const isEnded = owner === undefined || (!bucket.honoursConditions && !isOwnerRunning);
       return { wheel, how: 'was-there', isRemovable: !isEnded };
     }
-    await delay(POLL_MS, undefined, { signal });
+    await poll(polls, signal);
   }
   throw vanished(bucket, placement);
+}
+
+/** Waits before the next listing. */
+async function poll(polls: number, signal: AbortSignal): Promise<void> {
+  await delay(exponential(polls + 1, POLL_GROWTH), undefined, { signal });
 }
 
 /** The content of a slot, from the viewpoint of one step. */
 interface SlotContent {
   /** The object with our key, if any. */
   readonly ours?: ListedObject;
+  /** Wheels with other filenames. */
+  readonly others: readonly ListedObject[];
   /** Claims for other bytes. */
   readonly otherClaims: readonly ListedObject[];
   /** Claims for our bytes. */
@@ -197,11 +212,6 @@ interface SlotContent {
   readonly removals: readonly ListedObject[];
 }
 
-/**
- * Lists the slot.
- *
- * @throws WheelStoreError if it holds another wheel
- */
 async function listSlotContent(
   bucket: Bucket,
   placement: Placement,
@@ -213,15 +223,20 @@ async function listSlotContent(
   const others = objects.filter(
     (object) => object.key !== key && object.size > 0 && readWheelKey(slot, object.key) !== undefined,
   );
-  if (others.length > 0) throw slotTaken(bucket, placement, others);
   const ours = objects.find((object) => object.key === key);
   const isOurs = (sha256: string) => sha256 === wheel.sha256;
   return {
     ...(ours === undefined ? {} : { ours }),
+    others,
     otherClaims: objects.filter((object) => isMarker(object, 'claim', (sha256) => !isOurs(sha256))),
     sameClaims: objects.filter((object) => isMarker(object, 'claim', isOurs)),
     removals: objects.filter((object) => isMarker(object, 'removing', isOurs)),
   };
+}
+
+/** The id of the put in the key of a claim. */
+function putIdOf(key: string): string {
+  return MARKER.exec(key)?.[2] ?? '';
 }
 
 /** The wheels, claims and removal markers in a slot. */
@@ -231,7 +246,7 @@ function listSlot(bucket: Bucket, slot: Slot, signal: AbortSignal): Promise<List
 }
 
 function isMarker({ key }: ListedObject, kind: string, matches: (sha256: string) => boolean): boolean {
-  const [, sha256, marked] = MARKER.exec(key) ?? [];
+  const [, sha256, , marked] = MARKER.exec(key) ?? [];
   return sha256 !== undefined && marked === kind && matches(sha256);
 }
 
@@ -252,7 +267,9 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
   };
   const put = await putFile(bucket, upload);
   if (put.outcome !== 'unsupported') return put;
-  if ((await listSlotContent(bucket, placement, signal)).ours !== undefined) return { outcome: 'taken' };
+  const { ours, others } = await listSlotContent(bucket, placement, signal);
+  if (others.length > 0) throw slotTaken(bucket, placement, others);
+  if (ours !== undefined) return { outcome: 'taken' };
   const unconditional = await putFile(bucket, { ...upload, onlyIfAbsent: false });
   // Only now is it certain that the store rejected the condition and nothing else.
   if (unconditional.outcome === 'created') {
@@ -276,7 +293,7 @@ async function confirm(
   put: PutOutcome,
 ): Promise<Found | undefined> {
   const signal = withGracePeriod(placement.signal);
-  const { ours: found, sameClaims } = await listSlotContent(bucket, placement, signal);
+  const { ours: found, sameClaims } = await outlastOthers(bucket, placement, putId, signal);
   if (found === undefined) {
     if (put.outcome === 'created') throw vanished(bucket, placement);
     return undefined;
@@ -290,6 +307,29 @@ async function confirm(
   if (head === undefined) return undefined;
   const wheel = await requireSameBytes(bucket, placement, head);
   return head.metadata[PUT_ID] === putId ? { wheel, how: 'put', isRemovable } : undefined;
+}
+
+/**
+ * Lists the slot, until it holds no wheel with another filename. If several steps have put theirs at the same time, all
+ * but one remove it. That one waits for them.
+ *
+ * @throws WheelStoreError if another wheel stays
+ */
+async function outlastOthers(
+  bucket: Bucket,
+  placement: Placement,
+  putId: string,
+  signal: AbortSignal,
+): Promise<SlotContent> {
+  for (let polls = 0; ; polls += 1) {
+    const content = await listSlotContent(bucket, placement, signal);
+    const { others } = content;
+    if (others.length === 0) return content;
+    const heads = await Promise.all(others.map(({ key }) => headObject(bucket, key, signal)));
+    const isFirst = heads.every((head) => head === undefined || (head.metadata[PUT_ID] ?? '') > putId);
+    if (!isFirst || polls === MAX_POLLS) throw slotTaken(bucket, placement, others);
+    await poll(polls, placement.signal);
+  }
 }
 
 /** @throws WheelStoreError if the object's bytes are not those of the wheel */

@@ -10,7 +10,7 @@ const SIMULATED = resolve(import.meta.dirname, 'simulated-bucket.ts');
 const WORLD = resolve(import.meta.dirname, 'world.ts');
 
 /** Modules whose place the simulation takes. */
-const REPLACED = /(?:bucket\/(?:objects|upload|text|deadline)\.ts|^node:timers\/promises|^node:crypto)$/;
+const REPLACED = /(?:bucket\/(?:objects|upload|text|url|deadline)\.ts|^node:timers\/promises|^node:crypto)$/;
 
 /** A change of the source, to see whether the search notices. */
 export interface Mutation {
@@ -19,7 +19,9 @@ export interface Mutation {
   readonly replace: string;
 }
 
-export type Protocol = Pick<typeof import('../../src/slots/place.ts'), 'placeInSlot'>;
+export type Protocol = Pick<typeof import('../../src/slots/place.ts'), 'placeInSlot'> &
+  Pick<typeof import('../../src/slots/publish.ts'), 'publishIndex'> &
+  Pick<typeof import('../../src/slots/index-page.ts'), 'linksOf'>;
 
 /** Loads the protocol as it is, or with a mutation. */
 export async function loadProtocol(mutations: readonly Mutation[] = []): Promise<Protocol> {
@@ -27,7 +29,13 @@ export async function loadProtocol(mutations: readonly Mutation[] = []): Promise
   try {
     const outfile = join(folder, 'protocol.mjs');
     await build({
-      stdin: { contents: "export { placeInSlot } from './src/slots/place.ts';", resolveDir: ROOT },
+      stdin: {
+        contents: `
+          export { placeInSlot } from './src/slots/place.ts';
+          export { publishIndex } from './src/slots/publish.ts';
+          export { linksOf } from './src/slots/index-page.ts';`,
+        resolveDir: ROOT,
+      },
       outfile,
       bundle: true,
       format: 'esm',

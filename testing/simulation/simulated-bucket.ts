@@ -1,9 +1,18 @@
 /** What takes the place of the modules that send requests, wait, or create ids. Same names, same types. */
 import type { Bucket } from '../../src/bucket/bucket.ts';
 import type { ListedObject, ListingOptions, ObjectHead } from '../../src/bucket/objects.ts';
-import type { StoredText } from '../../src/bucket/text.ts';
+import type { NewText, StoredText } from '../../src/bucket/text.ts';
 import type { PutOutcome, Upload } from '../../src/bucket/upload.ts';
-import { type Fate, newId, patientSignal, pause, request, SimulatedError, type World } from './world.ts';
+import {
+  type Fate,
+  hash,
+  newId,
+  patientSignal,
+  pause,
+  request,
+  SimulatedError,
+  type World,
+} from './world.ts';
 
 /** The bucket of one step. */
 export type SimulatedBucket = Bucket & { readonly world: World };
@@ -17,7 +26,11 @@ export const withGracePeriod = (signal: AbortSignal) => patientSignal(signal, 'g
 export const randomUUID = newId;
 
 /** `setTimeout` of `node:timers/promises`. */
-export function setTimeout(_ms: number, value: unknown, { signal }: { signal: AbortSignal }): Promise<unknown> {
+export function setTimeout(
+  _ms: number,
+  value: unknown,
+  { signal }: { signal: AbortSignal },
+): Promise<unknown> {
   return pause(signal).then(() => value);
 }
 
@@ -30,18 +43,27 @@ export function listObjects(
   return request(signal, `list ${prefix.length}`, IDEMPOTENT, (fate) => {
     failIf(fate, 'refused');
     return [...world.objects]
-      .filter(([key]) => key.startsWith(prefix) && keep(key) && !(shallow && key.slice(prefix.length).includes('/')))
+      .filter(
+        ([key]) =>
+          key.startsWith(prefix) && keep(key) && !(shallow && key.slice(prefix.length).includes('/')),
+      )
       .map(([key, { size, etag }]) => ({ key, size, etag }))
       .sort((a, b) => (a.key < b.key ? -1 : 1));
   }) as Promise<ListedObject[]>;
 }
 
-export function headObject(bucket: Bucket, key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
+export function headObject(
+  bucket: Bucket,
+  key: string,
+  signal: AbortSignal,
+): Promise<ObjectHead | undefined> {
   const { world } = bucket as SimulatedBucket;
   return request(signal, `head ${nameOf(key)}`, IDEMPOTENT, (fate) => {
     failIf(fate, 'refused');
     const object = world.objects.get(key);
-    return object === undefined ? undefined : { key, size: object.size, etag: object.etag, metadata: object.metadata };
+    return object === undefined
+      ? undefined
+      : { key, size: object.size, etag: object.etag, metadata: object.metadata };
   }) as Promise<ObjectHead | undefined>;
 }
 
@@ -58,7 +80,12 @@ export function deleteObject(bucket: Bucket, key: string, signal: AbortSignal): 
   }) as Promise<void>;
 }
 
-export function putEmptyObject(bucket: Bucket, key: string, _onBehalfOf: string, signal: AbortSignal): Promise<void> {
+export function putEmptyObject(
+  bucket: Bucket,
+  key: string,
+  _onBehalfOf: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { world } = bucket as SimulatedBucket;
   return request(signal, `put ${nameOf(key)}`, WRITE, (fate) => {
     failIf(fate, 'refused');
@@ -96,10 +123,37 @@ export function getText(bucket: Bucket, key: string, signal: AbortSignal): Promi
   }) as Promise<StoredText | undefined>;
 }
 
+/** See bucket/text.ts. */
+export function replaceText(
+  bucket: Bucket,
+  key: string,
+  { text, contentType, cacheControl }: NewText,
+  before: StoredText | undefined,
+  signal: AbortSignal,
+): Promise<'written' | 'changed'> {
+  const { world } = bucket as SimulatedBucket;
+  return request(signal, `put ${nameOf(key)}`, WRITE, (fate) => {
+    failIf(fate, 'refused');
+    const isChanged = world.objects.get(key)?.etag !== before?.etag;
+    if (isChanged && world.engine === 'honours') return 'changed';
+    const etag = `"${hash(text)}"`;
+    world.objects.set(key, { size: text.length, etag, metadata: { contentType, cacheControl }, text });
+    failIf(fate, 'lost');
+    return 'written';
+  }) as Promise<'written' | 'changed'>;
+}
+
+/** The URL of a key. Sends nothing. */
+export async function plainUrl(_bucket: Bucket, key: string): Promise<string> {
+  return `https://example.com/${key}`;
+}
+
 function failIf(fate: Fate, ...failures: readonly Fate[]): void {
   if (failures.includes(fate)) throw new SimulatedError(fate);
 }
 
 function nameOf(key: string): string {
-  return key.slice(key.lastIndexOf('/') + 1).replace(/^\.([0-9a-f]{4})[0-9a-f]*\.[0-9a-f-]*?(\d)\./, '.$1.$2.');
+  return key
+    .slice(key.lastIndexOf('/') + 1)
+    .replace(/^\.([0-9a-f]{4})[0-9a-f]*\.[0-9a-f-]*?(\d)\./, '.$1.$2.');
 }

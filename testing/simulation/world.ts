@@ -27,6 +27,9 @@ export interface StoredObject {
   readonly text?: string;
 }
 
+// Nobody reads the stacks of a million errors.
+Error.stackTraceLimit = 0;
+
 /** A request, or a pause, that a step is waiting for. */
 interface Pending {
   readonly label: string;
@@ -34,6 +37,8 @@ interface Pending {
   readonly patience: Patience;
   /** Carries out the request. */
   readonly carryOut: (fate: Fate) => unknown;
+  /** The store's {@link World.version} when the step began to wait. */
+  readonly since: number;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -57,10 +62,14 @@ export class SimulatedError extends Error {}
 /** One job's store step. */
 export class Step {
   readonly index: number;
+  readonly world: World;
   readonly controller = new AbortController();
   status: 'running' | 'green' | 'failed' | 'crashed' = 'running';
   isCancelled = false;
+  /** Whether it warned that something of its own is left in the store. */
   hasLeftOvers = false;
+  hasReported = false;
+  hasFailedToPublish = false;
   /** Whether it ever put a claim. */
   hasClaimed = false;
   /** More than one, if the step waits for several at once. */
@@ -69,9 +78,11 @@ export class Step {
   history = '';
   error: unknown;
   requests = 0;
+  pauses = 0;
 
-  constructor(index: number) {
+  constructor(index: number, world: World) {
     this.index = index;
+    this.world = world;
   }
 
   /** The id of the step's put. */
@@ -118,9 +129,10 @@ export function request(
   const { step, patience } = owner;
   if (signal.aborted) return Promise.reject(signal.reason);
   step.requests += 1;
+  if (label === 'pause') step.pauses += 1;
   return new Promise((resolve, reject) => {
     if (label.endsWith('.claim') && label.startsWith('put')) step.hasClaimed = true;
-    step.pending.push({ label, fates, patience, carryOut, resolve, reject });
+    step.pending.push({ label, fates, patience, carryOut, since: step.world.version, resolve, reject });
   });
 }
 
@@ -129,13 +141,20 @@ export class World {
   readonly objects = new Map<string, StoredObject>();
   readonly steps: readonly Step[];
   readonly engine: Engine;
+  /** Counts changes of the store and ends of steps. */
+  version = 0;
+  /**
+   * Whether a pause lasts until something has changed, or all steps pause; then the one with the fewest goes on. If
+   * not, a step may poll until it gives up while another one stands still.
+   */
+  isFair = false;
   /** Whether the store is AWS, which certainly honours conditions. */
   readonly isAws: boolean;
 
   constructor(count: number, engine: Engine, isAws: boolean) {
     this.engine = engine;
     this.isAws = isAws;
-    this.steps = Array.from({ length: count }, (_, index) => new Step(index));
+    this.steps = Array.from({ length: count }, (_, index) => new Step(index, this));
     for (const step of this.steps) owners.set(step.controller.signal, { step, patience: 'none' });
   }
 
@@ -161,9 +180,17 @@ export class World {
    * @param withFaults - whether to include those that are faults
    */
   moves(withFaults: boolean): Move[] {
-    return this.steps.flatMap(({ index, pending, status, isCancelled }) => {
+    const isIdle = this.steps.every(
+      ({ status, pending }) => status !== 'running' || pending.every(({ label }) => label === 'pause'),
+    );
+    const fewest = Math.min(
+      ...this.steps.filter(({ status }) => status === 'running').map(({ pauses }) => pauses),
+    );
+    return this.steps.flatMap(({ index, pending, pauses, status, isCancelled }) => {
       if (status !== 'running' || pending.length === 0) return [];
-      const moves: Move[] = pending.flatMap(({ fates, patience }, nth) => {
+      const moves: Move[] = pending.flatMap(({ label, since, fates, patience }, nth) => {
+        if (label === 'pause' && this.isFair && !(isIdle ? pauses === fewest : since !== this.version))
+          return [];
         // When the grace period is over, a request ends without a response. That is no further fault.
         const isEnding = isCancelled && patience === 'grace';
         const possible = withFaults ? fates : isEnding ? fates.filter((fate) => fate !== 'repeated') : DONE;
@@ -192,6 +219,7 @@ export class World {
     const step = this.steps[index]!;
     const request = step.pending[nth]!;
     if (kind === 'crash') {
+      this.version += 1;
       step.status = 'crashed';
       step.pending = [];
       return `${index} crashes before ${request.label}`;
@@ -209,7 +237,8 @@ export class World {
     step.pending.splice(nth, 1);
     try {
       const value = request.carryOut(kind);
-      step.history += `;${request.label}=${kind}:${JSON.stringify(value) ?? ''}`;
+      if (!/^(list|head|get|pause)/.test(request.label)) this.version += 1;
+      step.history += `;${request.label}=${kind}:${value === undefined ? '' : hash(JSON.stringify(value))}`;
       request.resolve(value);
     } catch (error) {
       step.history += `;${request.label}=${kind}!`;
@@ -218,18 +247,37 @@ export class World {
     return `${index} ${request.label}${kind === 'done' ? '' : ` (${kind})`}`;
   }
 
-  /** A text that is the same for states that can't be told apart by anything that may follow. */
+  /** A text that is the same for states that nothing that follows can tell apart. */
   fingerprint(): string {
-    const objects = [...this.objects].map(([key, { etag, metadata, text }]) => `${key}|${etag}|${metadata['put-id']}|${text ?? ''}`);
-    const steps = this.steps.map(
-      ({ status, history, isCancelled, hasLeftOvers, hasClaimed, pending }) =>
-        `${status}${isCancelled}${hasLeftOvers}${hasClaimed}${status === 'running' ? `${history}>${pending.map(({ label }) => label)}` : ''}`,
+    const objects = [...this.objects].map(
+      ([key, { etag, metadata }]) => `${key}|${etag}|${metadata['put-id'] ?? ''}`,
     );
+    const steps = this.steps.map((step) => {
+      const { status, history, isCancelled, hasLeftOvers, hasClaimed, pending } = step;
+      const waits = status === 'running' ? `${history}>${pending.map(({ label }) => label)}` : '';
+      return `${status}${isCancelled}${hasLeftOvers}${hasClaimed}${waits}`;
+    });
     return `${objects.sort().join('\n')}\n\n${steps.join('\n')}`;
   }
 }
 
-/** Lets all steps run until they wait. */
-export function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** More turns than any chain of promises in the protocol takes between two requests. */
+const TURNS = 30;
+
+/** Lets all steps run until they wait. Turns of the microtask queue take a tenth of the time of `setImmediate`. */
+export async function settled(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn += 1) await undefined;
+}
+
+/** cyrb53: 53 bits, so that among a million texts two have the same value with a chance of one in ten thousand. */
+export function hash(text: string): number {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57];
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    a = Math.imul(a ^ code, 2654435761);
+    b = Math.imul(b ^ code, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  return 4294967296 * (2097151 & b) + (a >>> 0);
 }

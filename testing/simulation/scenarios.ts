@@ -1,0 +1,83 @@
+/** What is searched: which steps, and on which engines. */
+import type { Scenario, SimulatedWheel } from './game.ts';
+import type { Mutation } from './protocol.ts';
+
+const W: SimulatedWheel = { filename: 'a-1-py3-none-any.whl', sha256: 'a'.repeat(64) };
+const OTHER_BYTES: SimulatedWheel = { ...W, sha256: 'b'.repeat(64) };
+const OTHER_WHEEL: SimulatedWheel = { filename: 'a-2-py3-none-any.whl', sha256: 'c'.repeat(64) };
+const WHEELS = [W, OTHER_BYTES, OTHER_WHEEL];
+
+const ENGINES = [
+  { name: 'AWS', engine: 'honours', isAws: true },
+  { name: 'a store that honours conditions', engine: 'honours', isAws: false },
+  { name: 'a store that ignores conditions', engine: 'ignores', isAws: false },
+  { name: 'a store that rejects conditions', engine: 'rejects', isAws: false },
+] as const;
+
+const TWO_STEPS = {
+  'the same bytes': [W, W],
+  'other bytes with the same name': [W, OTHER_BYTES],
+  'another wheel': [W, OTHER_WHEEL],
+};
+const THREE_STEPS = {
+  'the same bytes': [W, W, W],
+  'two with the same bytes, and other bytes': [W, W, OTHER_BYTES],
+  'two with the same bytes, and another wheel': [W, W, OTHER_WHEEL],
+  'all different': [W, OTHER_BYTES, OTHER_WHEEL],
+};
+const TWO_TARGETS = {
+  'two targets': [
+    { ...W, target: 'x' },
+    { ...OTHER_WHEEL, target: 'y' },
+  ],
+};
+
+function onAllEngines(sets: Readonly<Record<string, readonly SimulatedWheel[]>>): Scenario[] {
+  return ENGINES.flatMap(({ name, ...engine }) =>
+    Object.entries(sets).map(([title, wheels]) => ({
+      name: `${wheels.length} steps on ${name}: ${title}`,
+      wheels,
+      ...engine,
+    })),
+  );
+}
+
+/** Two steps, whose pauses may end at any time. */
+export const PAIRS = onAllEngines(TWO_STEPS);
+/** Three steps, of which one must succeed if nothing disturbs them. */
+export const TRIPLES = onAllEngines(THREE_STEPS).map((scenario) => ({ ...scenario, isFair: true }));
+/** Two jobs of a matrix, which write the same index page. */
+export const PUBLISHERS = onAllEngines(TWO_TARGETS).map((scenario) => ({
+  ...scenario,
+  isFair: true,
+  isPublishing: true,
+}));
+
+/**
+ * A scenario for a random schedule: up to five steps with any of three wheels on any engine, or up to five jobs of a
+ * matrix that write one index page.
+ *
+ * @param random - returns numbers from 0 up to 1
+ */
+export function randomScenario(random: () => number): Scenario {
+  const below = (limit: number) => Math.floor(random() * limit);
+  const { name, ...engine } = ENGINES[below(ENGINES.length)]!;
+  const count = 2 + below(4);
+  const isPublishing = random() < 1 / 8;
+  const wheels = Array.from({ length: count }, (_, index) =>
+    isPublishing ? { ...W, target: `t${index}` } : WHEELS[below(WHEELS.length)]!,
+  );
+  return {
+    name: `${count} steps on ${name}`,
+    wheels,
+    ...engine,
+    isFair: isPublishing || random() < 1 / 2,
+    isPublishing,
+  };
+}
+
+/** Fewer polls before a step gives up, which leads to the same decisions in fewer states. */
+export const IMPATIENT: readonly Mutation[] = [
+  { file: 'src/slots/place.ts', find: 'const MAX_POLLS = 9;', replace: 'const MAX_POLLS = 2;' },
+  { file: 'src/slots/place.ts', find: 'const MAX_OWNER_POLLS = 4;', replace: 'const MAX_OWNER_POLLS = 1;' },
+];
