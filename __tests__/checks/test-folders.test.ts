@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { ROOT } from '../../testing/runner.ts';
 
 /** What is tested besides src/, and the tests that need more than a module. */
-const OTHERS = ['checks', 'contract', 'judges', 'scripts', 'testing'];
+const OTHERS = ['checks', 'contract', 'judges', 'scripts', 'simulation', 'testing'];
 
 test('each folder of tests is one of those of src/, by the same name', () => {
   const foldersOf = (folder: string) =>

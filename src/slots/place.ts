@@ -52,6 +52,11 @@ const MAX_POLLS = 9;
 const POLL_GROWTH: Growth = { firstMs: 200, maxMs: 2_000 };
 /** Three seconds: the step that put the wheel should end soon, unless its connection hangs. */
 const MAX_OWNER_POLLS = 4;
+/**
+ * One and a half seconds: a step that gives way removes its wheel within a few requests. Not longer, because look-ups
+ * ignore a slot with two wheels.
+ */
+const MAX_RIVAL_POLLS = 3;
 /** How many wheels to list in an error. */
 const MAX_NAMED = 5;
 
@@ -327,7 +332,7 @@ async function outlastOthers(
     if (others.length === 0) return content;
     const heads = await Promise.all(others.map(({ key }) => headObject(bucket, key, signal)));
     const isFirst = heads.every((head) => head === undefined || (head.metadata[PUT_ID] ?? '') > putId);
-    if (!isFirst || polls === MAX_POLLS) throw slotTaken(bucket, placement, others);
+    if (!isFirst || polls === MAX_RIVAL_POLLS) throw slotTaken(bucket, placement, others);
     await poll(polls, placement.signal);
   }
 }

@@ -1,6 +1,7 @@
 /** What is searched: which steps, and on which engines. */
 import type { Scenario, SimulatedWheel } from './game.ts';
 import type { Mutation } from './protocol.ts';
+import type { Fate } from './world.ts';
 
 const W: SimulatedWheel = { filename: 'a-1-py3-none-any.whl', sha256: 'a'.repeat(64) };
 const OTHER_BYTES: SimulatedWheel = { ...W, sha256: 'b'.repeat(64) };
@@ -46,7 +47,7 @@ function onAllEngines(sets: Readonly<Record<string, readonly SimulatedWheel[]>>)
 export const PAIRS = onAllEngines(TWO_STEPS);
 /** Three steps, of which one must succeed if nothing disturbs them. */
 export const TRIPLES = onAllEngines(THREE_STEPS).map((scenario) => ({ ...scenario, isFair: true }));
-/** Two jobs of a matrix, which write the same index page. */
+/** Two jobs of a matrix, which write the same index page. The first is AWS. */
 export const PUBLISHERS = onAllEngines(TWO_TARGETS).map((scenario) => ({
   ...scenario,
   isFair: true,
@@ -80,4 +81,55 @@ export function randomScenario(random: () => number): Scenario {
 export const IMPATIENT: readonly Mutation[] = [
   { file: 'src/slots/place.ts', find: 'const MAX_POLLS = 9;', replace: 'const MAX_POLLS = 2;' },
   { file: 'src/slots/place.ts', find: 'const MAX_OWNER_POLLS = 4;', replace: 'const MAX_OWNER_POLLS = 1;' },
+  { file: 'src/slots/place.ts', find: 'const MAX_RIVAL_POLLS = 3;', replace: 'const MAX_RIVAL_POLLS = 1;' },
+];
+
+/** So many polls that only a step that stands still outlasts them, although each request of another step ends a pause. */
+export const PATIENT: readonly Mutation[] = [
+  { file: 'src/slots/place.ts', find: 'const MAX_RIVAL_POLLS = 3;', replace: 'const MAX_RIVAL_POLLS = 9;' },
+];
+
+/**
+ * A schedule in the order in which the steps get to go on.
+ *
+ * @see Turn
+ */
+export interface Script {
+  readonly name: string;
+  readonly scenario: Scenario;
+  readonly turns: readonly Turn[];
+}
+
+/**
+ * A step goes on until a request whose label begins like this, which has the fate, or until its end. Or it is cancelled.
+ */
+export type Turn = readonly [step: number, until: string, fate?: Fate];
+
+const [AWS] = PAIRS as [Scenario];
+
+/** Two holes of an earlier protocol: a wheel that a step has reported was removed by the step that put it. */
+export const HOLES: readonly Script[] = [
+  {
+    name: 'a wheel that another step has found, and a step that puts another wheel',
+    scenario: { ...AWS, wheels: [W, W, OTHER_WHEEL] },
+    turns: [
+      [2, 'list'],
+      [0, 'put'],
+      [1, 'end'],
+      [2, 'put'],
+      [0, 'end'],
+      [2, 'end'],
+    ],
+  },
+  {
+    name: 'a wheel that another step has found, whose own step is cancelled',
+    scenario: { ...AWS, wheels: [W, W] },
+    turns: [
+      [0, 'put'],
+      [1, 'end'],
+      [0, 'cancel'],
+      [0, 'list', 'refused'],
+      [0, 'end'],
+    ],
+  },
 ];

@@ -2,6 +2,7 @@
 import { seeded } from '../random.ts';
 import { Game, type Scenario } from './game.ts';
 import type { Protocol } from './protocol.ts';
+import type { Script } from './scenarios.ts';
 import { hash, type Move, settled } from './world.ts';
 
 /** A schedule that breaks an invariant. */
@@ -91,6 +92,20 @@ export async function playRandomly(
     const moves = game.world.moves(game.faults < maxFaults && random() < 1 / 8);
     if (moves.length === 0) break;
     await game.play(moves[Math.floor(random() * moves.length)]!);
+  }
+  return game;
+}
+
+/** Plays a schedule that is written down. */
+export async function playScript(protocol: Protocol, { scenario, turns }: Script): Promise<Game> {
+  const game = new Game(scenario, protocol);
+  await settled();
+  for (const [step, until, fate = 'done'] of turns) {
+    for (let isReached = false; !isReached && game.world.steps[step]!.status === 'running'; ) {
+      isReached = until === 'cancel' || game.world.steps[step]!.pending[0]!.label.startsWith(until);
+      const kind = until === 'cancel' ? 'cancel' : isReached ? fate : 'done';
+      await game.play({ step, nth: 0, kind });
+    }
   }
   return game;
 }
