@@ -24,7 +24,7 @@ test('every state of two steps with a fault, and of three steps and of two index
 });
 
 test('random schedules of up to five steps with up to three faults', async () => {
-  const count = ROUNDS * 5_000;
+  const count = ROUNDS * 10_000;
   expect(await simulate('--seeds', String(count))).toEqual([
     expect.stringMatching(`^✓ ${count} random schedules from seed 1: at most \\d\\d requests$`),
   ]);
