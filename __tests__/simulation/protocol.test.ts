@@ -45,3 +45,9 @@ test('two schedules in which a reported wheel was once removed', async () => {
     expect.stringMatching(/^✓ without regard for claims, .*its wheel, and it is gone$/),
   ]);
 });
+
+test('32 jobs that write one index page lose no link', async () => {
+  const lines = await simulate('--writers', '32');
+  expect(lines).toHaveLength(4);
+  for (const line of lines) expect(line).toMatch(/^✓ 32 steps .*: at most \d\d requests$/);
+});

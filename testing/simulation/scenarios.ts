@@ -54,6 +54,16 @@ export const PUBLISHERS = onAllEngines(TWO_TARGETS).map((scenario) => ({
   isPublishing: true,
 }));
 
+/** Jobs of a matrix that write one index page, on each engine. */
+export function matrixOf(jobs: number): Scenario[] {
+  const wheels = Array.from({ length: jobs }, (_, index) => ({ ...W, target: `t${index}` }));
+  return onAllEngines({ 'a target each': wheels }).map((scenario) => ({
+    ...scenario,
+    isFair: true,
+    isPublishing: true,
+  }));
+}
+
 /**
  * A scenario for a random schedule: up to five steps with any of three wheels on any engine, or up to five jobs of a
  * matrix that write one index page.

@@ -7,16 +7,27 @@
  *     npm run simulate -- --replay 4711             the schedule of one seed, move by move
  *     npm run simulate -- --mutants                 mutants of the protocol, each of which it must find
  *     npm run simulate -- --holes                   two schedules that an earlier protocol did not stand
+ *     npm run simulate -- --writers 32              jobs of a matrix that write one index page, and their requests
  */
 import { parseArgs } from 'node:util';
 import { seeded } from '../random.ts';
 import { judgeMutants, WITHOUT_CLAIMS } from './mutants.ts';
 import { loadProtocol } from './protocol.ts';
-import { HOLES, IMPATIENT, PAIRS, PATIENT, PUBLISHERS, randomScenario, TRIPLES } from './scenarios.ts';
+import {
+  HOLES,
+  IMPATIENT,
+  matrixOf,
+  PAIRS,
+  PATIENT,
+  PUBLISHERS,
+  randomScenario,
+  TRIPLES,
+} from './scenarios.ts';
 import { playRandomly, playScript, searchAll, type Violation } from './search.ts';
 
 /** Each random schedule has up to this many faults. */
 const MAX_RANDOM_FAULTS = 3;
+const WRITER_SCHEDULES = 20;
 
 const { values } = parseArgs({
   options: {
@@ -26,10 +37,12 @@ const { values } = parseArgs({
     replay: { type: 'string' },
     mutants: { type: 'boolean', default: false },
     holes: { type: 'boolean', default: false },
+    writers: { type: 'string' },
   },
 });
 if (values.mutants) await searchMutants();
 else if (values.holes) await playHoles();
+else if (values.writers !== undefined) await playWriters(Number(values.writers));
 else if (values.replay !== undefined) await replay(Number(values.replay));
 else if (values.seeds !== undefined) await searchSeeds(Number(values.first), Number(values.seeds));
 else await searchScenarios(Number(values.faults));
@@ -81,6 +94,20 @@ async function replay(seed: number): Promise<void> {
   console.log(
     `${scenario.name}\n  ${game.story.join('\n  ')}\n${game.broken() ?? 'No invariant is broken.'}`,
   );
+}
+
+async function playWriters(jobs: number): Promise<void> {
+  const protocol = await loadProtocol();
+  for (const scenario of matrixOf(jobs)) {
+    let maxRequests = 0;
+    for (let seed = 1; seed <= WRITER_SCHEDULES; seed += 1) {
+      const game = await playRandomly(protocol, scenario, seed, 0);
+      const invariant = game.broken();
+      if (invariant !== undefined) return show({ scenario: scenario.name, invariant, story: game.story });
+      maxRequests = Math.max(maxRequests, game.maxRequests());
+    }
+    console.log(`✓ ${scenario.name}, ${WRITER_SCHEDULES} schedules: at most ${maxRequests} requests`);
+  }
 }
 
 async function playHoles(): Promise<void> {

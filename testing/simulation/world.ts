@@ -87,7 +87,7 @@ export class Step {
 
   /** The id of the step's put. */
   get id(): string {
-    return `00000000-0000-4000-8000-00000000000${this.index}`;
+    return `00000000-0000-4000-8000-${String(this.index).padStart(12, '0')}`;
   }
 }
 
