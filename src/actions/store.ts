@@ -16,11 +16,11 @@ import { readableSize } from '../sizes.ts';
 import { indexKey, slotFolder } from '../slots/layout.ts';
 import { listCommit, newestWheel } from '../slots/listing.ts';
 import { placeInSlot } from '../slots/place.ts';
-import { publishIndex } from '../slots/publish.ts';
+import { correctIndex, publishIndex } from '../slots/publish.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { objectMetadata } from '../slots/trust.ts';
 import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
-import { parseWheelFilename } from '../wheel/filename.ts';
+import { normaliseProject, parseWheelFilename } from '../wheel/filename.ts';
 import { type CheckedWheel, readWheel } from '../wheel/read-wheel.ts';
 import { checkBuildNotRequired, reusableWheel } from './reuse.ts';
 
@@ -80,6 +80,7 @@ async function storeWheel(
     signal,
     warn,
     onProgress: (bytes) => showProgress(bytes, wheel.size),
+    onRemoved: (cleanUp) => withdrawFromIndex(bucket, inputs, contents.project, cleanUp),
   });
   const where = bucket.uri(placed.wheel.key);
   info(
@@ -169,6 +170,21 @@ async function updateIndex(
     const { message, title } = error instanceof WheelStoreError ? error : (signal.reason as WheelStoreError);
     warn(`The wheel is stored, but the commit's index page could not be updated. ${message}`, title);
     return false;
+  }
+}
+
+/** The step fails anyway, so a failure to correct the page is only a warning. */
+async function withdrawFromIndex(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  project: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!inputs.index) return;
+  try {
+    await correctIndex(bucket, inputs, normaliseProject(project), signal);
+  } catch (error) {
+    trace(`Could not correct the index page: ${messageOf(error)}`);
   }
 }
 

@@ -29,6 +29,8 @@ export interface Placement {
   readonly metadata: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly warn: Warn;
+  /** Called after the wheel was removed because the step failed. Must end when its signal aborts. */
+  readonly onRemoved?: (signal: AbortSignal) => Promise<void>;
   /** Called with the number of bytes sent so far: first 0, and 0 again if the upload restarts. */
   readonly onProgress?: (bytes: number) => void;
 }
@@ -374,7 +376,7 @@ async function removeOwn(
   placement: Placement,
   { putId, claim, cleanUpSignal: signal }: OwnPut,
 ): Promise<void> {
-  const { slot, wheel, warn } = placement;
+  const { slot, wheel, warn, onRemoved } = placement;
   const key = wheelKey(slot, wheel.filename);
   try {
     const head = await headObject(bucket, key, signal);
@@ -386,6 +388,7 @@ async function removeOwn(
     const isNeeded = objects.some((object) => object.key !== claim.key && isMarker(object, 'claim', isOurs));
     if (!isNeeded) await deleteObject(bucket, key, signal);
     await removeMarker(bucket, removing, placement, signal);
+    if (!isNeeded) await onRemoved?.(signal);
   } catch (error) {
     warn(
       `What this step stored at ${key} could not be removed. ${(error as Error).message}`,

@@ -38,17 +38,46 @@ export async function publishIndex(
   signal: AbortSignal,
 ): Promise<void> {
   const known = new Map([[stored.key, stored]]);
-  const projects = [undefined, stored.name.project];
+  await updatePages(bucket, publication, stored.name.project, known, stored, signal);
+}
+
+/**
+ * Updates the pages that exist, after a wheel of the project was removed from its slot. Another job may have listed it
+ * before, or ignored its slot because of it.
+ *
+ * @throws WheelStoreError if the store rejects a request
+ */
+export async function correctIndex(
+  bucket: Bucket,
+  publication: Publication,
+  project: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await updatePages(bucket, publication, project, new Map(), undefined, signal);
+}
+
+/** @param stored - the wheel to add; undefined: do not create pages */
+async function updatePages(
+  bucket: Bucket,
+  publication: Publication,
+  project: string,
+  known: Map<string, StoredWheel>,
+  stored: StoredWheel | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const put = new Set<string>();
   const round = async (): Promise<Next> => {
-    const pages = await comparePages(bucket, publication, projects, known, signal);
-    const outdated = pages.filter((page) => isOutdated(page, put.has(page.key)));
+    const { pages, wheels } = await comparePages(bucket, publication, [undefined, project], known, signal);
+    const ours = pages.filter(({ before }) => stored !== undefined || before !== undefined);
+    const outdated = ours.filter((page) => isOutdated(page, put.has(page.key)));
     if (outdated.length === 0) return 'done';
     const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
     for (const [index, { key }] of outdated.entries()) if (written[index]) put.add(key);
     if (!written.every((isWritten) => isWritten)) return 'back-off';
-    // A custom endpoint may have ignored the condition. Only reading the pages again shows that.
-    return bucket.honoursConditions ? 'done' : { pauseMs: 0 };
+    // A custom endpoint may have ignored the condition, and another job may have removed a wheel that was listed. Only
+    // reading again shows that.
+    const isAlone = wheels.length === 1 && wheels[0]!.key === stored?.key;
+    return bucket.honoursConditions && isAlone ? 'done' : { pauseMs: 0 };
   };
   await converge(round, { max: MAX_ROUNDS, signal, contended: () => contended(bucket, publication) });
 }
@@ -74,11 +103,15 @@ async function comparePages(
   projects: readonly (string | undefined)[],
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
-): Promise<ComparedPage[]> {
-  const keys = projects.map((project) => indexKey(publication.place, project));
+): Promise<{ pages: ComparedPage[]; wheels: readonly StoredWheel[] }> {
+  const { place, repository } = publication;
+  const keys = projects.map((project) => indexKey(place, project));
   const before = await Promise.all(keys.map((key) => getText(bucket, key, signal)));
-  const htmls = await render(bucket, publication, projects, known, signal);
-  return keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
+  const trust: Trust = { repository, sha256: [], requireSha256: false };
+  const { wheels } = await readCommit(bucket, place, trust, known, signal);
+  const htmls = await render(bucket, publication, projects, wheels);
+  const pages = keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
+  return { pages, wheels };
 }
 
 /**
@@ -114,11 +147,8 @@ async function render(
   bucket: Bucket,
   { place, repository, serverUrl }: Publication,
   projects: readonly (string | undefined)[],
-  known: Map<string, StoredWheel>,
-  signal: AbortSignal,
+  wheels: readonly StoredWheel[],
 ): Promise<string[]> {
-  const trust: Trust = { repository, sha256: [], requireSha256: false };
-  const { wheels } = await readCommit(bucket, place, trust, known, signal);
   const isLinkable = repository !== undefined && /^https?:/.test(serverUrl ?? '');
   const repositoryUrl = isLinkable ? `${serverUrl}/${repository}` : undefined;
   return Promise.all(

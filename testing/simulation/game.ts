@@ -53,23 +53,27 @@ export class Game {
 
   /** What the store action does with a wheel. */
   async #store(step: Step): Promise<void> {
-    const { placeInSlot, publishIndex } = this.#protocol;
+    const { placeInSlot, publishIndex, correctIndex } = this.#protocol;
     const bucket = bucketOf(this.world);
     const { filename, sha256 } = this.#wheelOf(step);
     const wheel = { filename, sha256, size: sha256.charCodeAt(0), confirmUnchanged: async () => {} };
     const { signal } = step.controller;
+    const publication = { place: PLACE, repository: undefined, serverUrl: undefined };
+    const { project } = readWheelFilename(filename)!;
     const { wheel: stored } = await placeInSlot(bucket, {
       slot: this.#slotOf(step),
       wheel: wheel as OpenWheel,
       metadata: { commit: PLACE.commit, run: '7', attempt: '1' },
       signal,
+      onRemoved: async (cleanUp) => {
+        if (this.scenario.isPublishing) await correctIndex(bucket, publication, project, cleanUp);
+      },
       warn: (_text, title) => {
         if (title !== 'No conditional writes') step.hasLeftOvers = true;
       },
     });
     step.hasReported = true;
     if (!this.scenario.isPublishing) return;
-    const publication = { place: PLACE, repository: undefined, serverUrl: undefined };
     await publishIndex(bucket, publication, stored, signal).catch(() => {
       step.hasFailedToPublish = true;
     });

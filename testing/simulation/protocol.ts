@@ -20,7 +20,7 @@ export interface Mutation {
 }
 
 export type Protocol = Pick<typeof import('../../src/slots/place.ts'), 'placeInSlot'> &
-  Pick<typeof import('../../src/slots/publish.ts'), 'publishIndex'> &
+  Pick<typeof import('../../src/slots/publish.ts'), 'publishIndex' | 'correctIndex'> &
   Pick<typeof import('../../src/slots/index-page.ts'), 'linksOf'>;
 
 /** Loads the protocol as it is, or with a mutation. */
@@ -32,7 +32,7 @@ export async function loadProtocol(mutations: readonly Mutation[] = []): Promise
       stdin: {
         contents: `
           export { placeInSlot } from './src/slots/place.ts';
-          export { publishIndex } from './src/slots/publish.ts';
+          export { correctIndex, publishIndex } from './src/slots/publish.ts';
           export { linksOf } from './src/slots/index-page.ts';`,
         resolveDir: ROOT,
       },

@@ -54,6 +54,19 @@ export const PUBLISHERS = onAllEngines(TWO_TARGETS).map((scenario) => ({
   isPublishing: true,
 }));
 
+/** Two jobs that bring different wheels into one slot, and write the index page. */
+const IN_CONFLICT = {
+  'one slot': [
+    { ...W, target: 'x' },
+    { ...OTHER_WHEEL, target: 'x' },
+  ],
+};
+export const RIVAL_PUBLISHERS = onAllEngines(IN_CONFLICT).map((scenario) => ({
+  ...scenario,
+  isFair: true,
+  isPublishing: true,
+}));
+
 /** Jobs of a matrix that write one index page, on each engine. */
 export function matrixOf(jobs: number): Scenario[] {
   const wheels = Array.from({ length: jobs }, (_, index) => ({ ...W, target: `t${index}` }));
@@ -74,10 +87,12 @@ export function randomScenario(random: () => number): Scenario {
   const below = (limit: number) => Math.floor(random() * limit);
   const { name, ...engine } = ENGINES[below(ENGINES.length)]!;
   const count = 2 + below(4);
-  const isPublishing = random() < 1 / 8;
-  const wheels = Array.from({ length: count }, (_, index) =>
-    isPublishing ? { ...W, target: `t${index}` } : WHEELS[below(WHEELS.length)]!,
-  );
+  const isPublishing = random() < 1 / 4;
+  const wheels = Array.from({ length: count }, (_, index) => ({
+    ...WHEELS[below(WHEELS.length)]!,
+    // Some jobs of a matrix may have forgotten to set their own targets.
+    target: isPublishing ? `t${below(index + 1)}` : '',
+  }));
   return {
     name: `${count} steps on ${name}`,
     wheels,

@@ -20,6 +20,7 @@ import {
   PAIRS,
   PATIENT,
   PUBLISHERS,
+  RIVAL_PUBLISHERS,
   randomScenario,
   TRIPLES,
 } from './scenarios.ts';
@@ -53,6 +54,7 @@ async function searchScenarios(maxFaults: number): Promise<void> {
   const searches = [
     ...PAIRS.map((scenario) => ({ scenario, protocol: impatient, faults: maxFaults })),
     ...TRIPLES.map((scenario) => ({ scenario, protocol, faults: maxFaults - 1 })),
+    ...RIVAL_PUBLISHERS.map((scenario) => ({ scenario, protocol, faults: 0 })),
     // Each of the others takes as long as all the rest: random schedules visit them.
     ...PUBLISHERS.slice(0, maxFaults === 1 ? 1 : undefined).map((scenario) => ({
       scenario,
