@@ -192,7 +192,7 @@ test('a step that is cancelled while it waits for GitHub ends at once and succee
   const env = await environment(job, api);
   const result = await job.step('store', { comment: 'true', index: 'false' }, env, (child) => {
     child.stdout?.on('data', (lines: Buffer) => {
-      if (lines.includes('Trying again')) child.kill('SIGTERM');
+      if (lines.includes('Retrying')) child.kill('SIGTERM');
     });
   });
   expect(result).toMatchObject({ code: 0, errors: [] });
