@@ -43,8 +43,13 @@ export interface SeenRequest {
 /** What to do with a request; undefined forwards it. */
 export type Fault =
   | undefined
-  /** Send this response instead of forwarding the request. */
-  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
+  /** Send this response instead of forwarding the request, once `after` is fulfilled. */
+  | {
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Record<string, string>;
+      readonly after?: Promise<unknown>;
+    }
   /** Close the connection before or after forwarding the request. */
   | { readonly cut: 'before' | 'after' }
   /** Forward the request, and send the response when this is fulfilled. */
@@ -132,9 +137,9 @@ async function handle(
   requests.push(seen);
   const fault = rule(seen);
   if (fault === undefined) return reply(response, await forward(incoming, body, endpoint));
+  if ('after' in fault) await fault.after;
   if ('status' in fault)
     return reply(response, { headers: {}, ...fault, body: Buffer.from(fault.body ?? '') });
-  if ('after' in fault) await fault.after;
   if ('without' in fault)
     return reply(response, await forward(incoming, body, endpoint, resign(incoming, body, fault.without)));
   if ('after' in fault) return reply(response, await forward(incoming, body, endpoint));
@@ -274,7 +279,7 @@ function reply(response: ServerResponse, { status, headers, body }: Answer): voi
 }
 
 /** Responds with an S3 error document. */
-export function s3Error(status: number, code: string, message = 'injected', more = ''): Fault {
+export function s3Error(status: number, code: string, message = 'injected', more = '') {
   const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message>${more}</Error>`;
   return { status, body, headers: { 'content-type': 'application/xml' } };
 }

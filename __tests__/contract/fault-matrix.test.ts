@@ -254,6 +254,24 @@ describe.each([
   );
 });
 
+test('one page that cannot be read while the other hangs: the step ends, and sends nothing more', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  const { promise: hasHung, resolve: hangs } = Promise.withResolvers<void>();
+  await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, path }) => {
+    if (operation !== 'get') return undefined;
+    if (path.endsWith('/demo/index.html')) {
+      hangs();
+      return { stallAt: 0 };
+    }
+    return { after: hasHung, ...s3Error(403, 'AccessDenied') };
+  });
+  const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
+  expect(result).toMatchObject({ code: 0, errors: [] });
+  expect(result.warnings).toEqual([expect.stringContaining('The wheel is stored')]);
+  expect(proxy.operations().filter((operation) => operation === 'get')).toHaveLength(2);
+});
+
 describe('a download with wrong content', () => {
   test.each([
     ['shorter than the wheel', (body: Buffer) => body.subarray(0, -10)],

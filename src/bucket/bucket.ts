@@ -64,7 +64,9 @@ export interface Bucket {
   readonly credentialFailures: CredentialFailures;
   /** `s3://bucket/key`, as the AWS CLI takes it. */
   uri(key: string): string;
-  /** Closes the client's sockets, so that the process can exit at once. */
+  /** Aborts when the bucket is closed. */
+  readonly closed: AbortSignal;
+  /** Cancels the requests that are still running, and closes the sockets, so that the process can exit at once. */
   close(): void;
 }
 

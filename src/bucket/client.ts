@@ -40,6 +40,7 @@ export async function openBucket(
 ): Promise<Bucket> {
   const region = { current: settings.region };
   const { logger, failures } = collectSourceFailures();
+  const closing = new AbortController();
   const client = new S3Client({
     logger,
     region: async () => region.current,
@@ -76,7 +77,12 @@ export async function openBucket(
     address: plainAddress(customEndpoint ?? '') ?? '',
     credentialFailures: failures,
     uri: (key) => s3Uri(settings.name, key),
-    close: () => client.destroy(),
+    closed: closing.signal,
+    close() {
+      // Otherwise the SDK would retry a request that lost its socket.
+      closing.abort();
+      client.destroy();
+    },
   };
 }
 
@@ -115,7 +121,8 @@ async function sendInTime<Output>(
 ): Promise<Output> {
   const { perTry, total } = deadlinesOf(bucket.settings.requestTimeout, purpose.bytes ?? 0);
   const timeout = AbortSignal.timeout(total);
-  const abortSignal = purpose.signal === undefined ? timeout : AbortSignal.any([purpose.signal, timeout]);
+  const cancelled = purpose.signal === undefined ? [] : [purpose.signal];
+  const abortSignal = AbortSignal.any([...cancelled, timeout, bucket.closed]);
   try {
     return await rejectOnAbort(request(bucket.client, { abortSignal, requestTimeout: perTry }), abortSignal);
   } catch (error) {
