@@ -1,6 +1,7 @@
 /** Checks that a wheel is stored, or looked up, under the commit that it is built from. */
 import type { CommonInputs } from '../runner/inputs.ts';
 import { info, warn } from '../runner/log.ts';
+import { shortCommit } from '../slots/layout.ts';
 import { checkedOutCommit } from './checkout.ts';
 import { refuseStale } from './stale.ts';
 
@@ -10,7 +11,7 @@ export async function warnOfOtherCommit({ place, workspace }: CommonInputs): Pro
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
-    `The wheel is stored under commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to the commit that was built, here and in find and fetch.`,
+    `The wheel is stored under commit ${shortCommit(place.commit)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to the commit that was built, here and in find and fetch.`,
     'Different commit checked out',
   );
 }
@@ -25,7 +26,7 @@ export async function warnOfOtherHead({ place, workspace, runCommit }: CommonInp
   const head = await checkedOutCommit(workspace);
   if (head === undefined || !areComparable(head, place.commit) || head === place.commit) return;
   warn(
-    `Looking for the wheel of commit ${place.commit.slice(0, 7)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to the commit that is built.`,
+    `Looking for the wheel of commit ${shortCommit(place.commit)}, but ${head} is checked out in the workspace. On a pull request, github.sha is a merge commit: set 'commit' to the commit that is built.`,
     'Different commit checked out',
   );
 }

@@ -8,6 +8,7 @@ import { type CommitPlace, normalisePrefix } from '../slots/layout.ts';
 import type { Query } from '../slots/lookup.ts';
 import type { Trust } from '../slots/trust.ts';
 import { hideSecrets } from '../untrusted/foreign-text.ts';
+import { readBucketSettings, storeUrl } from './bucket-inputs.ts';
 import {
   commitBefore,
   type EarlierCommit,
@@ -18,28 +19,20 @@ import {
   readEvent,
 } from './event.ts';
 import { warn } from './log.ts';
-import { readObjectSettings, readRequestPayer } from './object-inputs.ts';
+import { readObjectSettings } from './object-inputs.ts';
 import { type Proxies, proxyTo, readProxies, unusedProxy } from './proxy.ts';
 import { maskPasswords, secretsIn } from './secrets.ts';
 import {
-  badInput,
-  checkKeys,
   readBoolean,
-  readBucketName,
   readChoice,
   readCommit,
   readNumber,
-  readPathStyle,
-  readPresign,
   readPullRequest,
-  readRegion,
   readRepository,
-  readRequestTimeout,
   readRuns,
   readSha256,
   readTarget,
   readTargets,
-  readUrl,
   readWait,
 } from './values.ts';
 
@@ -255,75 +248,4 @@ function readHome(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The URL of the store, from inputs and environment. The host contains the bucket only on AWS. */
-function storeUrl(env: NodeJS.ProcessEnv, { endpoint, name, region }: BucketSettings): string {
-  const configured = endpoint || env.AWS_ENDPOINT_URL_S3 || env.AWS_ENDPOINT_URL;
-  return configured || `https://${name}.s3.${region}.amazonaws.com`;
-}
-
-function readBucketSettings(
-  env: NodeJS.ProcessEnv,
-  event: EventPayload | undefined,
-  proxies: Proxies,
-): BucketSettings {
-  const anonymous = readBoolean('no-sign-request', false);
-  const presignSeconds = readPresign();
-  if (anonymous && presignSeconds !== undefined) {
-    throw badInput(
-      'presign',
-      String(presignSeconds),
-      'needs credentials, but no-sign-request is set',
-      'Set only one of the two.',
-    );
-  }
-  const publicUrl = readUrl('public-url');
-  if (publicUrl !== undefined && presignSeconds !== undefined) {
-    throw badInput(
-      'presign',
-      String(presignSeconds),
-      'signs URLs of S3, not those of public-url',
-      'Set only one of the two.',
-    );
-  }
-  if (!anonymous) checkKeys(env);
-  return {
-    name: readBucketName(),
-    region: readRegion(env),
-    isRegionGiven: core.getInput('region') !== '',
-    hasEnvironmentKeys: (env.AWS_ACCESS_KEY_ID ?? '') !== '',
-    endpoint: readUrl('endpoint-url'),
-    pathStyle: readPathStyle(),
-    anonymous,
-    publicUrl,
-    presignSeconds,
-    // Only store has inputs for these. It adds them.
-    writing: {},
-    requesterPays: readRequestPayer(anonymous),
-    hasChecksumSetting: (env.AWS_REQUEST_CHECKSUM_CALCULATION ?? '') !== '',
-    requestTimeout: readRequestTimeout(env),
-    proxy: proxies.variables,
-    credentialsRemedy: credentialsRemedy(env, event),
-  };
-}
-
-/** The remedy for missing credentials. The most likely reason comes first. */
-function credentialsRemedy(env: NodeJS.ProcessEnv, event: EventPayload | undefined): string {
-  const isSet = (name: string) => (env[name] ?? '') !== '';
-  const reasons: string[] = [];
-  const [present, absent] = isSet('AWS_ACCESS_KEY_ID')
-    ? ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY']
-    : ['AWS_SECRET_ACCESS_KEY', 'AWS_ACCESS_KEY_ID'];
-  if (isSet(present) && !isSet(absent)) reasons.push(`${present} is set, but ${absent} is missing or empty.`);
-  else if (isSet('AWS_PROFILE'))
-    reasons.push(
-      `AWS_PROFILE names the profile ${JSON.stringify(env.AWS_PROFILE!.slice(0, 100))}: check that the AWS configuration files have it, or unset the variable.`,
-    );
-  reasons.push(
-    isForkPullRequest(env.GITHUB_EVENT_NAME, event, env.GITHUB_REPOSITORY)
-      ? 'This run is for a pull request from a fork, which gets no credentials from GitHub: read a public bucket with no-sign-request: true, or run this step only if github.event.pull_request.head.repo.fork is false.'
-      : 'Run aws-actions/configure-aws-credentials before this step (with permissions: id-token: write), or set no-sign-request: true to read a public bucket.',
-  );
-  return reasons.join(' ');
 }
