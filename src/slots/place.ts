@@ -1,36 +1,23 @@
 /** Places a wheel in its slot. The slot never holds two, even if several steps store into it. See ARCHITECTURE.md. */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { exponential, type Growth } from '../backoff.ts';
 import type { Bucket } from '../bucket/bucket.ts';
-import { cleanUpDeadline, withGracePeriod } from '../bucket/deadline.ts';
+import { withGracePeriod } from '../bucket/deadline.ts';
 import { storeAsSubject } from '../bucket/names.ts';
-import {
-  deleteObject,
-  hashObject,
-  headObject,
-  type ListedObject,
-  listObjects,
-  type ObjectHead,
-  putEmptyObject,
-} from '../bucket/objects.ts';
+import { hashObject, headObject, type ListedObject, type ObjectHead } from '../bucket/objects.ts';
 import { type PutOutcome, putFile, type Upload } from '../bucket/upload.ts';
 import type { OpenWheel } from '../disk/open-wheel.ts';
-import { type Warn, WheelStoreError } from '../errors.ts';
-import { firstOf } from '../untrusted/quote.ts';
-import { readWheelKey, type Slot, slotFolder, wheelKey } from './layout.ts';
+import { readWheelKey, wheelKey } from './layout.ts';
+import { beginPut, type OwnPut, type Placing, PUT_ID, removeOwn } from './own-put.ts';
+import { listSlotContent, type SlotContent } from './slot-content.ts';
+import { otherBytes, slotClaimed, slotTaken, vanished } from './slot-errors.ts';
 import { type StoredWheel, withHead } from './stored.ts';
 
 /** Which wheel to place, and in which slot. */
-export interface Placement {
-  readonly slot: Slot;
+export interface Placement extends Placing {
   readonly wheel: OpenWheel;
   /** Object metadata in addition to the SHA-256. */
   readonly metadata: Readonly<Record<string, string>>;
-  readonly signal: AbortSignal;
-  readonly warn: Warn;
-  /** Called after the wheel was removed because the step failed. Must end when its signal aborts. */
-  readonly onRemoved?: (signal: AbortSignal) => Promise<void>;
   /** Called with the number of bytes sent so far: first 0, and 0 again if the upload restarts. */
   readonly onProgress?: (bytes: number) => void;
 }
@@ -43,10 +30,6 @@ export interface Placed {
 
 /** One year. A stored wheel never changes. */
 const CACHE_CONTROL = 'public, max-age=31536000, immutable';
-/** Metadata with the id of the put that created an object, so that a step removes only its own. */
-const PUT_ID = 'put-id';
-/** Keys of claims and removal markers: empty objects with the SHA-256 of a wheel and the id of a put. */
-const MARKER = /\/\.([0-9a-f]{64})\.([0-9a-f-]{36})\.(claim|removing)$/;
 /** Another round is necessary only if another step put or removed a wheel in the meantime. */
 const MAX_ROUNDS = 4;
 /** Thirteen seconds in total: a cancelled step has ten to clean up (GitHub docs, "Canceling a workflow run"). */
@@ -59,8 +42,6 @@ const MAX_OWNER_POLLS = 4;
  * ignore a slot with two wheels.
  */
 const MAX_RIVAL_POLLS = 3;
-/** How many wheels to list in an error. */
-const MAX_NAMED = 5;
 
 /**
  * Lists the slot, puts the wheel, and lists again.
@@ -69,10 +50,7 @@ const MAX_NAMED = 5;
  *   this call put is removed.
  */
 export async function placeInSlot(bucket: Bucket, placement: Placement): Promise<Placed> {
-  const putId = randomUUID();
-  const cleanUpSignal = cleanUpDeadline(placement.signal);
-  const claim = claimOf(bucket, placement, putId, cleanUpSignal);
-  const own: OwnPut = { putId, claim, cleanUpSignal };
+  const own = beginPut(bucket, placement);
   let placed: Found | undefined;
   try {
     // Other engines than AWS may ignore If-None-Match, which can't be detected in time. So with a custom endpoint, each
@@ -85,49 +63,10 @@ export async function placeInSlot(bucket: Bucket, placement: Placement): Promise
   }
 }
 
-/** What this call may have to remove. */
-interface OwnPut {
-  readonly putId: string;
-  readonly claim: Claim;
-  /** Aborts when clean-up must have ended. */
-  readonly cleanUpSignal: AbortSignal;
-}
-
 /** Our bytes, found in the slot. */
 interface Found extends Placed {
   /** Whether another step may still remove them, so that our claim must stay. See {@link removeOwn}. */
   readonly isRemovable: boolean;
-}
-
-/** The empty object that tells other steps which bytes this step puts or relies on. */
-interface Claim {
-  readonly key: string;
-  isThere(): boolean;
-  put(): Promise<void>;
-  withdraw(): Promise<void>;
-}
-
-function claimOf(bucket: Bucket, placement: Placement, putId: string, cleanUpSignal: AbortSignal): Claim {
-  const { slot, wheel, signal } = placement;
-  const key = markerKey(placement, putId, 'claim');
-  let isThere = false;
-  return {
-    key,
-    isThere: () => isThere,
-    async put() {
-      // If the request fails, the object may exist all the same.
-      isThere = true;
-      await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), withGracePeriod(signal));
-    },
-    async withdraw() {
-      if (isThere) await removeMarker(bucket, key, placement, cleanUpSignal);
-    },
-  };
-}
-
-/** The key of the claim or removal marker of the step with this put id. */
-function markerKey({ slot, wheel }: Placement, putId: string, kind: 'claim' | 'removing'): string {
-  return `${slotFolder(slot)}.${wheel.sha256}.${putId}.${kind}`;
 }
 
 async function listPutList(bucket: Bucket, placement: Placement, own: OwnPut): Promise<Found> {
@@ -170,13 +109,16 @@ async function findOurBytes(
     const isClaimed = claim.isThere();
     const content = await listSlotContent(bucket, placement, signal);
     const { ours, others, otherClaims, sameClaims, removals } = content;
-    if (others.length > 0) throw slotTaken(bucket, placement, others);
+    refuseOthers(bucket, placement, others);
     if (ours === undefined) {
       const [rival] = otherClaims;
       if (rival === undefined) return undefined;
       // Of several steps with claims, all but one give way. It waits for their claims to be withdrawn.
-      const isFirst = otherClaims.every(({ key }) => putIdOf(key) > putId);
-      if (!isFirst || polls === MAX_POLLS) throw slotClaimed(bucket, placement, rival);
+      const goesFirst = isFirst(
+        putId,
+        otherClaims.map((claim) => claim.putId),
+      );
+      if (!goesFirst || polls === MAX_POLLS) throw slotClaimed(bucket, placement, rival);
       await poll(polls, signal);
       continue;
     }
@@ -190,7 +132,7 @@ async function findOurBytes(
       continue;
     }
     // With a custom endpoint, a step removes its claim when it ends. On AWS, the step that puts has no claim.
-    const isOwnerRunning = sameClaims.some(({ key }) => key === markerKey(placement, owner ?? '', 'claim'));
+    const isOwnerRunning = sameClaims.some((same) => same.putId === owner);
     if (removals.length === 0 && !(isOwnerRunning && polls < MAX_OWNER_POLLS)) {
       const isEnded = owner === undefined || (!bucket.honoursConditions && !isOwnerRunning);
       return { wheel, how: 'was-there', isRemovable: !isEnded };
@@ -200,61 +142,19 @@ async function findOurBytes(
   throw vanished(bucket, placement);
 }
 
+/** @throws WheelStoreError if the slot holds wheels with other filenames */
+function refuseOthers(bucket: Bucket, placement: Placement, others: readonly ListedObject[]): void {
+  if (others.length > 0) throw slotTaken(bucket, placement, others);
+}
+
+/** Whether the step with this put id goes first among those that see each other. */
+function isFirst(putId: string, others: readonly string[]): boolean {
+  return others.every((other) => other > putId);
+}
+
 /** Waits before the next listing. */
 async function poll(polls: number, signal: AbortSignal): Promise<void> {
   await delay(exponential(polls + 1, POLL_GROWTH), undefined, { signal });
-}
-
-/** The content of a slot, from the viewpoint of one step. */
-interface SlotContent {
-  /** The object with our key, if any. */
-  readonly ours?: ListedObject;
-  /** Wheels with other filenames. */
-  readonly others: readonly ListedObject[];
-  /** Claims for other bytes. */
-  readonly otherClaims: readonly ListedObject[];
-  /** Claims for our bytes. */
-  readonly sameClaims: readonly ListedObject[];
-  /** Removal markers for our bytes. */
-  readonly removals: readonly ListedObject[];
-}
-
-async function listSlotContent(
-  bucket: Bucket,
-  placement: Placement,
-  signal: AbortSignal,
-): Promise<SlotContent> {
-  const { slot, wheel } = placement;
-  const objects = await listSlot(bucket, slot, signal);
-  const key = wheelKey(slot, wheel.filename);
-  const others = objects.filter(
-    (object) => object.key !== key && object.size > 0 && readWheelKey(slot, object.key) !== undefined,
-  );
-  const ours = objects.find((object) => object.key === key);
-  const isOurs = (sha256: string) => sha256 === wheel.sha256;
-  return {
-    ...(ours === undefined ? {} : { ours }),
-    others,
-    otherClaims: objects.filter((object) => isMarker(object, 'claim', (sha256) => !isOurs(sha256))),
-    sameClaims: objects.filter((object) => isMarker(object, 'claim', isOurs)),
-    removals: objects.filter((object) => isMarker(object, 'removing', isOurs)),
-  };
-}
-
-/** The id of the put in the key of a claim. */
-function putIdOf(key: string): string {
-  return MARKER.exec(key)?.[2] ?? '';
-}
-
-/** The wheels, claims and removal markers in a slot. */
-function listSlot(bucket: Bucket, slot: Slot, signal: AbortSignal): Promise<ListedObject[]> {
-  const keep = (key: string) => MARKER.test(key) || readWheelKey(slot, key) !== undefined;
-  return listObjects(bucket, slotFolder(slot), { shallow: true, keep, signal });
-}
-
-function isMarker({ key }: ListedObject, kind: string, matches: (sha256: string) => boolean): boolean {
-  const [, sha256, , marked] = MARKER.exec(key) ?? [];
-  return sha256 !== undefined && marked === kind && matches(sha256);
 }
 
 async function putOnce(bucket: Bucket, placement: Placement, putId: string): Promise<PutOutcome> {
@@ -275,7 +175,7 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
   const put = await putFile(bucket, upload);
   if (put.outcome !== 'unsupported') return put;
   const { ours, others } = await listSlotContent(bucket, placement, signal);
-  if (others.length > 0) throw slotTaken(bucket, placement, others);
+  refuseOthers(bucket, placement, others);
   if (ours !== undefined) return { outcome: 'taken' };
   const unconditional = await putFile(bucket, { ...upload, onlyIfAbsent: false });
   // Only now is it certain that the store rejected the condition and nothing else.
@@ -296,7 +196,7 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
 async function confirm(
   bucket: Bucket,
   placement: Placement,
-  { putId, claim }: OwnPut,
+  { putId }: OwnPut,
   put: PutOutcome,
 ): Promise<Found | undefined> {
   const signal = withGracePeriod(placement.signal);
@@ -306,7 +206,7 @@ async function confirm(
     return undefined;
   }
   // A store without conditions lets a step that listed before our put overwrite the object, and then remove it.
-  const isRemovable = !bucket.honoursConditions && sameClaims.some(({ key }) => key !== claim.key);
+  const isRemovable = !bucket.honoursConditions && sameClaims.some((same) => same.putId !== putId);
   if (put.outcome === 'created' && put.etag !== '' && put.etag === found.etag) {
     return { wheel: asStored(placement, found), how: 'put', isRemovable };
   }
@@ -333,8 +233,8 @@ async function outlastOthers(
     const { others } = content;
     if (others.length === 0) return content;
     const heads = await Promise.all(others.map(({ key }) => headObject(bucket, key, signal)));
-    const isFirst = heads.every((head) => head === undefined || (head.metadata[PUT_ID] ?? '') > putId);
-    if (!isFirst || polls === MAX_RIVAL_POLLS) throw slotTaken(bucket, placement, others);
+    const rivals = heads.filter((head) => head !== undefined).map(({ metadata }) => metadata[PUT_ID] ?? '');
+    if (!isFirst(putId, rivals) || polls === MAX_RIVAL_POLLS) throw slotTaken(bucket, placement, others);
     await poll(polls, placement.signal);
   }
 }
@@ -364,101 +264,4 @@ function asStored({ slot, wheel, metadata }: Placement, { key, etag }: ListedObj
     sha256: wheel.sha256,
     requiresPython: metadata['requires-python'],
   };
-}
-
-/**
- * Removes the wheel that this step put, unless another step has a claim for the same bytes, because that step may have
- * reported them as stored. It puts its claim before it looks for removal markers, and we put our removal marker before
- * we look for claims. So at least one of the two sees the other.
- */
-async function removeOwn(
-  bucket: Bucket,
-  placement: Placement,
-  { putId, claim, cleanUpSignal: signal }: OwnPut,
-): Promise<void> {
-  const { slot, wheel, warn, onRemoved } = placement;
-  const key = wheelKey(slot, wheel.filename);
-  try {
-    const head = await headObject(bucket, key, signal);
-    if (head?.metadata[PUT_ID] !== putId) return;
-    const removing = markerKey(placement, putId, 'removing');
-    await putEmptyObject(bucket, removing, key, signal);
-    const objects = await listSlot(bucket, slot, signal);
-    const isOurs = (sha256: string) => sha256 === wheel.sha256;
-    const isNeeded = objects.some((object) => object.key !== claim.key && isMarker(object, 'claim', isOurs));
-    if (!isNeeded) await deleteObject(bucket, key, signal);
-    await removeMarker(bucket, removing, placement, signal);
-    if (!isNeeded) await onRemoved?.(signal);
-  } catch (error) {
-    warn(
-      `What this step stored at ${key} could not be removed. ${(error as Error).message}`,
-      'Wheel left in the store',
-    );
-  }
-}
-
-async function removeMarker(
-  bucket: Bucket,
-  key: string,
-  { warn }: Placement,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await deleteObject(bucket, key, signal);
-  } catch (error) {
-    warn(
-      `The empty object ${key}, a marker for other steps, could not be removed. ${(error as Error).message}`,
-      'Empty object left in the store',
-    );
-  }
-}
-
-const SET_TARGET =
-  "Give each job of the matrix its own 'target', such as target: linux-x86_64-cp312; a slot never holds two wheels.";
-
-function slotTaken(
-  bucket: Bucket,
-  { slot, wheel }: Placement,
-  others: readonly ListedObject[],
-): WheelStoreError {
-  const names = others.map(({ key }) => key.slice(slotFolder(slot).length));
-  return new WheelStoreError({
-    title: 'Slot taken',
-    reason: `${wheel.filename} cannot be stored: its slot already holds ${firstOf(names, MAX_NAMED, ' and ')} (${bucket.uri(slotFolder(slot))}).`,
-    remedy: SET_TARGET,
-  });
-}
-
-function slotClaimed(bucket: Bucket, { slot, wheel }: Placement, claim: ListedObject): WheelStoreError {
-  return new WheelStoreError({
-    title: 'Slot taken',
-    reason: `${wheel.filename} was not stored: another job is storing different content in the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${claim.key} says.`,
-    remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
-  });
-}
-
-function otherBytes(
-  bucket: Bucket,
-  { wheel }: Placement,
-  { key, size }: ObjectHead,
-  sha256: string | undefined,
-): WheelStoreError {
-  const stored =
-    size === 0
-      ? 'an empty object'
-      : `different content (${size} bytes${sha256 === undefined ? '' : `, SHA-256 ${sha256}`})`;
-  return new WheelStoreError({
-    title: 'Same filename, different content',
-    reason: `${bucket.uri(key)} already holds ${stored}; the wheel here has ${wheel.size} bytes and SHA-256 ${wheel.sha256}.`,
-    remedy: `The stored object was not changed. ${SET_TARGET}`,
-  });
-}
-
-function vanished(bucket: Bucket, { slot, wheel }: Placement): WheelStoreError {
-  return new WheelStoreError({
-    title: 'Wheel disappeared from its slot',
-    reason: `${bucket.uri(wheelKey(slot, wheel.filename))} was there a moment ago and is now gone.`,
-    remedy:
-      'Find out what deletes objects below this prefix (a life-cycle rule, another job), then run the job again.',
-  });
 }

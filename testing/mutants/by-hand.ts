@@ -24,14 +24,13 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'slot: the second look is skipped',
     file: 'src/slots/place.ts',
-    find: '  const { ours: found } = await listSlotContent(bucket, placement, signal);\n',
-    replace:
-      "  if (put.outcome === 'created') return { wheel: asStored(placement, { key: wheelKey(placement.slot, placement.wheel.filename), size: placement.wheel.size, etag: put.etag }), how: 'put' };\n  const { ours: found } = await listSlotContent(bucket, placement, signal);\n",
+    find: '    if (others.length === 0) return content;\n',
+    replace: '    if (others.length >= 0) return content;\n',
     tests: decisions('looks again'),
   },
   {
     name: 'slot: take-away ignores the id of the put',
-    file: 'src/slots/place.ts',
+    file: 'src/slots/own-put.ts',
     find: 'if (head?.metadata[PUT_ID] !== putId) return;',
     replace: 'if (head === undefined) return;',
     tests: decisions('does not remove an object'),
@@ -129,7 +128,7 @@ export const BY_HAND: readonly Edit[] = [
   },
   {
     name: 'slot: what another step relies on is removed',
-    file: 'src/slots/place.ts',
+    file: 'src/slots/own-put.ts',
     find: 'if (!isNeeded) await deleteObject',
     replace: 'if (isNeeded || !isNeeded) await deleteObject',
     tests: ['contract/shared-slot'],

@@ -1,4 +1,4 @@
-/** The real code of slots/place.ts and slots/publish.ts, bundled with simulated requests, waits and ids. */
+/** The real code of src/slots, bundled with simulated requests, waits and ids. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -62,15 +62,21 @@ const simulated: Plugin = {
 function mutated(mutations: readonly Mutation[]): Plugin {
   return {
     name: 'mutated',
-    setup({ onLoad }) {
-      onLoad({ filter: /[\\/]src[\\/]slots[\\/]\w+\.ts$/ }, async ({ path }) => {
+    setup({ onLoad, onEnd }) {
+      const missing = new Set(mutations);
+      onLoad({ filter: /[\\/]src[\\/]slots[\\/][\w-]+\.ts$/ }, async ({ path }) => {
         let contents = await readFile(path, 'utf8');
-        for (const { file, find, replace } of mutations) {
+        for (const mutation of mutations) {
+          const { file, find, replace } = mutation;
           if (!path.replaceAll('\\', '/').endsWith(file)) continue;
           if (contents.split(find).length !== 2) throw new Error(`${file} does not have once: ${find}`);
           contents = contents.replace(find, () => replace);
+          missing.delete(mutation);
         }
         return { contents, loader: 'ts' };
+      });
+      onEnd(() => {
+        for (const { file } of missing) throw new Error(`The protocol does not import ${file}.`);
       });
     },
   };
