@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { blocksOf, exampleFaults, shellFaults, trustFaults } from '../../checks/example-rules.ts';
 import { ROOT } from '../../testing/runner.ts';
 
-test('README, docs and examples keep the rules', async () => {
+test('README, docs and examples follow the rules', async () => {
   expect(await exampleFaults()).toEqual([]);
 });
 
@@ -70,7 +70,7 @@ describe('case 77: where a pull request may store', () => {
     ['its own, in the job’s env', { job: { env: { P: PREFIX } }, step: storing('${{ env.P }}') }, undefined],
     ['its own, in the env', { env: { P: PREFIX }, step: storing('${{ env.P }}') }, undefined],
     ['main’s, in the env', { env: { P: 'builds' }, step: storing('${{ env.P }}') }, /where releases read/],
-    ['a variable that is not there', { step: storing('${{ env.P }}') }, /where releases read/],
+    ['a variable that is not set', { step: storing('${{ env.P }}') }, /where releases read/],
     [
       'the wrong way round',
       { step: storing("${{ github.event_name == 'pull_request' && 'builds' || 'pull-requests' }}") },
@@ -88,8 +88,8 @@ describe('case 77: where a pull request may store', () => {
       { step: storing('builds', { if: "github.event_name == 'pull_request'" }) },
       /where releases read/,
     ],
-    ['no pull requests run it', { on: { push: { branches: ['main'] } }, step: storing('builds') }, undefined],
-    ['the event as a word', { on: 'pull_request', step: storing('builds') }, /where releases read/],
+    ['no pull request runs it', { on: { push: { branches: ['main'] } }, step: storing('builds') }, undefined],
+    ['the event as a string', { on: 'pull_request', step: storing('builds') }, /where releases read/],
     [
       'pull_request_target',
       { on: { pull_request_target: null }, step: storing('builds') },
@@ -120,7 +120,7 @@ describe('case 77: which role a pull request may take', () => {
       /assumes main's role/,
     ],
     ['main’s on every branch', { push: null }, main, /names no branches/],
-    ['main’s on every branch, in short', 'push', main, /names no branches/],
+    ['main’s on every branch, in the short form', 'push', main, /names no branches/],
     ['main’s on main', { push: { branches: ['main'] } }, main, undefined],
   ];
   test.each(cases)('%s', (_title, on, role, fault) => {
