@@ -10,6 +10,6 @@ export default {
   globalTeardown: '<rootDir>/testing/stop-server.ts',
   // Most of the time goes into processes that wait, so one worker would leave a machine of two cores idle.
   maxWorkers: Math.max(2, availableParallelism() - 1),
-  // Each test of a built action starts processes of its own, on machines that may be slow and shared.
+  // Tests of the built actions start several processes each, on machines that may be slow and shared.
   testTimeout: 300_000,
 };

@@ -28,11 +28,6 @@ const ROOT = resolve(import.meta.dirname, '..');
 const OURS = 'org/wheel-store-action';
 /** Only main's role may write here, and releases read here: the default of `prefix`. */
 const TRUSTED_PREFIX = 'builds';
-/** Two short commands in the README: the action's filenames and URLs contain no shell metacharacters. */
-const SAFE_TO_PASTE = [
-  'pip install "${{ needs.build.outputs.wheel-url }}"',
-  'pip install "${{ steps.wheel.outputs.wheel-path }}"',
-];
 const BY_EVENT = (no: string, yes: string) =>
   new RegExp(`^\\$\\{\\{ github\\.event_name == 'pull_request' && ${yes} \\|\\| ${no} \\}\\}$`);
 const PREFIX_BY_EVENT = BY_EVENT("'[^']*'", "'(?<value>[^']*)'");
@@ -50,9 +45,8 @@ export async function exampleFaults(): Promise<string[]> {
   const faults = await Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(ROOT, name), 'utf8');
-      const pasted = name === 'README.md' ? SAFE_TO_PASTE : [];
       const blocks = name.endsWith('.md') ? blocksOf(text) : [text];
-      const found = blocks.flatMap((block) => [...shellFaults(block, pasted), ...trustFaults(block)]);
+      const found = blocks.flatMap((block) => [...shellFaults(block), ...trustFaults(block)]);
       return found.map((fault) => `${name}: ${fault}`);
     }),
   );
@@ -69,13 +63,11 @@ export function blocksOf(document: string): string[] {
 /**
  * Finds scripts that contain an expression. GitHub inserts its value before the shell parses the script, so `$(…)` in
  * the name of a branch or file would be executed.
- *
- * @param safe - scripts that are allowed
  */
-export function shellFaults(text: string, safe: readonly string[] = []): string[] {
+export function shellFaults(text: string): string[] {
   const scripts = scriptsIn(parse(text));
   return scripts
-    .filter((script) => script.includes('${{') && !safe.includes(script))
+    .filter((script) => script.includes('${{'))
     .map((script) => `an expression inside run, instead of env: ${script.trim()}`);
 }
 

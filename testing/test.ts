@@ -7,17 +7,17 @@ import { resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 const report = process.env.WHEEL_STORE_TEST_REPORT;
-// The first files to end are minutes away, since jest starts with the largest ones.
+// The first line takes minutes, since jest starts with the slowest files.
 if (process.argv.length === 2)
   console.log('All tests: about a quarter of an hour on two cores; a line for each file …');
 const child = spawn(
   process.execPath,
   [
-    // Our modules are ES modules, which jest runs only so; it warns of it in every process.
+    // jest runs ES modules only with the first option, and warns about it in every process.
     '--experimental-vm-modules',
     '--no-warnings',
     resolve(root, 'node_modules/jest/bin/jest.js'),
-    // A test that failed may leave a server open, which must not keep a CI job from its end.
+    // A failed test may leave a server open, which must not keep a CI job from ending.
     ...(report ? ['--json', `--outputFile=${report}`, '--forceExit'] : []),
     ...process.argv.slice(2),
   ],

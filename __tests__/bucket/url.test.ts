@@ -48,7 +48,7 @@ describe('percent-encoding, segment by segment', () => {
 
 test('an encoded key has no special characters for a POSIX shell, cmd or PowerShell between double quotes', () => {
   const all = Array.from({ length: 0x3000 }, (_, code) => String.fromCharCode(code)).join('');
-  // Special are $ ` " \\ and line breaks in sh, $ ` and quotes of any kind in PowerShell, % and " in cmd. There, %2B at
-  // worst loses its first two characters, as %2 is an argument of the script, and there are none.
+  // Special characters are $ ` " \\ and line breaks in sh, $ ` and quotes of any kind in PowerShell, % and " in cmd. In a
+  // batch file, %2B loses its first two characters at worst, because cmd replaces %2 with the file's second argument.
   expect(encodeKey(all)).toMatch(/^(?:[A-Za-z0-9._~/-]|%[0-9A-F]{2})+$/);
 });

@@ -16,22 +16,22 @@ describe('what several actions declare', () => {
   });
 
   test.each<[title: string, declared: Parameters<typeof differences>[1]]>([
-    ['alike', { find: { wait }, fetch: { wait } }],
+    ['identically', { find: { wait }, fetch: { wait } }],
     [
-      'alike in another order',
+      'identically, in another order',
       { find: { wait }, fetch: { wait: { default: '0', description: 'Seconds.' } } },
     ],
     ['by one action only', { find: { wait }, fetch: { size: {} } }],
-  ])('%s: none', (_title, declared) => {
+  ])('%s: no fault', (_title, declared) => {
     expect(differences('input', declared, {})).toEqual([]);
   });
 
-  test('differently, with a reason: none', () => {
+  test('differently, with a reason: no fault', () => {
     const declared = { find: { wait }, fetch: { wait: {} } };
     expect(differences('input', declared, { wait: 'it means something else' })).toEqual([]);
   });
 
-  test('an exception that is none any more: a fault', () => {
+  test('an exception that is no longer needed: a fault', () => {
     const exceptions = { wait: 'a reason', size: 'a reason' };
     expect(differences('output', { find: { wait }, fetch: { wait } }, exceptions)).toEqual([
       "the output 'wait' is an exception, but find, fetch declare it alike",
@@ -40,7 +40,7 @@ describe('what several actions declare', () => {
   });
 });
 
-test('an action.yml that the register lacks: a fault', () => {
+test('an action.yml that scripts/actions.ts does not list: a fault', () => {
   expect(unregistered(['action.yml', 'find/action.yml', 'verify/action.yml'])).toEqual([
     'scripts/actions.ts does not list verify/action.yml',
   ]);

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { ROOT } from '../../testing/runner.ts';
 
-/** What is tested besides src/, and the tests that need more than a module. */
+/** Tests of code outside src/, and tests that need more than one module. */
 const OTHERS = ['checks', 'contract', 'judges', 'scripts', 'simulation', 'testing'];
 
-test('each folder of tests is one of those of src/, by the same name', () => {
+test('each folder of tests has the name of a folder in src/', () => {
   const foldersOf = (folder: string) =>
     readdirSync(join(ROOT, folder), { withFileTypes: true })
       .filter((entry) => entry.isDirectory())

@@ -35,12 +35,8 @@ describe('what the last job waits for', () => {
     ['in an expression', workflow('{ pull_request: }', '{ needs: [a, b], if: "${{ always() }}" }'), []],
     ['one is missing', workflow('pull_request', '{ needs: a, if: always() }'), ['does not need b']],
     ['all are missing', workflow('push', '{}'), ['does not need a', 'does not need b']],
-    [
-      'skipped where one fails',
-      workflow('pull_request', '{ needs: [a, b] }'),
-      ['does not have if: always()'],
-    ],
-    ['a release must not go on where one fails', workflow('push', '{ needs: [a, b] }'), []],
+    ['skipped if one fails', workflow('pull_request', '{ needs: [a, b] }'), ['does not have if: always()']],
+    ['a release, which must stop if one fails', workflow('push', '{ needs: [a, b] }'), []],
     ['a single job', 'on: pull_request\njobs:\n  only: {}\n', []],
   ];
   test.each(cases)('%s', (_title, text, faults) => {

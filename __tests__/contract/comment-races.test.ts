@@ -1,7 +1,13 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readMarker } from '../../src/comment/text.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
-import { ACTIONS_BOT, type ApiFault, type GitHubApi, startGitHubApi } from '../../testing/github-api.ts';
+import {
+  ACTIONS_BOT,
+  type ApiFault,
+  type ApiLag,
+  type GitHubApi,
+  startGitHubApi,
+} from '../../testing/github-api.ts';
 import { COMMIT, type Job, startJob } from '../../testing/job.ts';
 import { ROUNDS } from '../../testing/random.ts';
 import { JOB_TOKEN } from '../../testing/runner.ts';
@@ -186,6 +192,17 @@ describe('case 73: GitHub’s list lags behind', () => {
   const written = (api: GitHubApi) =>
     Object.fromEntries(WRITES.map((name) => [name, api.operations().filter((seen) => seen === name).length]));
 
+  /** Comments once each of `runs` has left a comment. Expects one update, and the removal of all other comments. */
+  async function expectOneRemains(lag: ApiLag, runs: readonly number[]): Promise<void> {
+    await using job = await startJob(bucket);
+    const body = await commentBody(job);
+    await using api = await startGitHubApi({ lag });
+    for (const run of runs) api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`));
+    expectSuccess(await comment(job, api));
+    expect(api.comments.map((shown) => shown.body)).toEqual([body]);
+    expect(written(api)).toEqual({ create: 0, update: 1, remove: runs.length - 1 });
+  }
+
   test.concurrent.each([1, 3, 5, Number.POSITIVE_INFINITY])(
     'a comment that is missing from the next %p lists is created once',
     async (create) => {
@@ -202,28 +219,12 @@ describe('case 73: GitHub’s list lags behind', () => {
 
   test.concurrent.each([1, 3, Number.POSITIVE_INFINITY])(
     'an edit that is missing from the next %p lists is made once',
-    async (update) => {
-      await using job = await startJob(bucket);
-      const body = await commentBody(job);
-      await using api = await startGitHubApi({ lag: { update } });
-      api.comment(ACTIONS_BOT, body.replace('run=7', 'run=6'));
-      expectSuccess(await comment(job, api));
-      expect(api.comments.map((shown) => shown.body)).toEqual([body]);
-      expect(written(api)).toEqual({ create: 0, update: 1, remove: 0 });
-    },
+    (update) => expectOneRemains({ update }, [6]),
   );
 
   test.concurrent.each([1, 3, Number.POSITIVE_INFINITY])(
     'removed comments that the next %p lists still show are removed once',
-    async (remove) => {
-      await using job = await startJob(bucket);
-      const body = await commentBody(job);
-      await using api = await startGitHubApi({ lag: { remove } });
-      for (const run of [3, 4, 5, 6]) api.comment(ACTIONS_BOT, body.replace('run=7', `run=${run}`));
-      expectSuccess(await comment(job, api));
-      expect(api.comments.map((shown) => shown.body)).toEqual([body]);
-      expect(written(api)).toEqual({ create: 0, update: 1, remove: 3 });
-    },
+    (remove) => expectOneRemains({ remove }, [3, 4, 5, 6]),
   );
 
   test('comments that another client removed, but the list still shows: 404 for each, and one new comment', async () => {

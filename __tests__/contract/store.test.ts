@@ -1,9 +1,9 @@
-import { mkdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { type FaultProxy, startFaultProxy } from '../../testing/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { COMMIT, startJob } from '../../testing/job.ts';
 import { shownText } from '../../testing/runner.ts';
 import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
@@ -250,86 +250,6 @@ describe('an invalid wheel is refused before anything is sent', () => {
   });
 });
 
-describe('a slot', () => {
-  test('that holds the same bytes: success without an upload', async () => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, W);
-    const first = await job.step('store');
-    await using proxy = await startFaultProxy(bucket.endpoint);
-    const second = await job.step('store', { 'endpoint-url': proxy.endpoint, index: 'false' });
-    expect(second.errors).toEqual([]);
-    expect(second.outputs['skip-build']).toBe('false');
-    expect(second.outputs.sha256).toBe(first.outputs.sha256);
-    expect(proxy.operations()).toEqual(['list', 'head']);
-  });
-
-  test('that holds other bytes under the same name: an error, and nothing is overwritten', async () => {
-    await using job = await startJob(bucket);
-    const bytes = await readFile(await makeWheel(job.dist, W));
-    await job.step('store');
-    await makeWheel(job.dist, W, { metadata: ['Summary: other'] });
-    const result = await job.step('store');
-    expect(result.code).toBe(1);
-    expect(result.errors[0]).toMatch(/already holds different content.*target/);
-    expect(await bucket.get(job.key(W))).toEqual(bytes);
-  });
-
-  test.each([
-    ['the same bytes', 0],
-    ['other bytes', 1],
-  ])('that holds %s without a SHA-256: the bytes are compared', async (title, code) => {
-    await using job = await startJob(bucket);
-    const bytes = Buffer.from(await readFile(await makeWheel(job.dist, W)));
-    if (title === 'other bytes') bytes[40]! ^= 1;
-    await bucket.put(job.key(W), bytes);
-    const result = await job.step('store');
-    expect(result.code).toBe(code);
-    expect(await bucket.get(job.key(W))).toEqual(bytes);
-  });
-
-  test('that holds another wheel: an error that suggests target', async () => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
-    await job.step('store', { path: 'dist/*cp311*' });
-    await makeWheel(job.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
-    const result = await job.step('store', { path: 'dist/*cp312*' });
-    expect(result.code).toBe(1);
-    expect(result.errors[0]).toMatch(/foo-1\.0-cp311-cp311-linux_x86_64\.whl.*target/);
-    expect(await job.keys()).toEqual([job.key('foo-1.0-cp311-cp311-linux_x86_64.whl')]);
-  });
-
-  test('that two jobs fill with different wheels at the same time: at most one remains', async () => {
-    await using one = await startJob(bucket);
-    await using two = await startJob(bucket, one.prefix);
-    await makeWheel(one.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
-    await makeWheel(two.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
-    const results = await Promise.all([one.step('store'), two.step('store')]);
-    const winners = results.filter(({ code }) => code === 0);
-    const keys = await one.keys();
-    expect(winners.length).toBeLessThanOrEqual(1);
-    expect(keys).toEqual(winners.map(({ outputs }) => outputs['wheel-key']));
-    for (const { code, errors } of results) if (code !== 0) expect(errors[0]).toContain('target');
-  });
-
-  test('that was filled during a multipart upload: an error, nothing is overwritten, and no parts remain', async () => {
-    await using job = await startJob(bucket);
-    const noise = { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) };
-    await makeWheel(job.dist, W, { files: noise, level: 0 });
-    const other = wheelBytes(W, { metadata: ['Summary: theirs'] });
-    await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
-      operation === 'complete' && nth === 1 ? { after: bucket.put(job.key(W), other) } : undefined,
-    );
-    const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
-    expect(result.code).toBe(1);
-    expect(result.errors[0]).toContain('different content');
-    expect(proxy.requests.find(({ operation }) => operation === 'complete')?.headers['if-none-match']).toBe(
-      '*',
-    );
-    expect(await bucket.get(job.key(W))).toEqual(Buffer.from(other));
-    expect(await bucket.openUploads()).toEqual([]);
-  });
-});
-
 describe('sends only the necessary requests', () => {
   test('list, put, list, and for the index one look before the puts and one after', async () => {
     await using job = await startJob(bucket);
@@ -354,112 +274,6 @@ describe('sends only the necessary requests', () => {
     expect(result.errors).toEqual([]);
     const put = proxy.requests.find(({ path }) => path.endsWith('.whl'))!;
     expect(put.headers['x-amz-checksum-crc32']).toBeDefined();
-  });
-});
-
-describe('a wheel of another commit', () => {
-  test('another commit is checked out: a warning', async () => {
-    await using job = await startJob(bucket);
-    const head = 'd'.repeat(40);
-    await mkdir(join(job.workspace, '.git/refs/heads'), { recursive: true });
-    await writeFile(join(job.workspace, '.git/HEAD'), 'ref: refs/heads/main\n');
-    await writeFile(join(job.workspace, '.git/refs/heads/main'), `${head}\n`);
-    await makeWheel(job.dist, W);
-    const result = await job.step('store');
-    expect(result.code).toBe(0);
-    expect(result.warnings.join()).toContain(head);
-    expect(result.warnings.join()).toContain(`commit ${COMMIT.slice(0, 7)},`);
-  });
-
-  test('case 72: a version that names another commit is refused, unless allow-stale-wheel', async () => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, 'foo-1.1.dev3+g1234567-py3-none-any.whl');
-    const refused = await job.step('store');
-    expect(refused.code).toBe(1);
-    expect(refused.errors[0]).toMatch(new RegExp(`1234567.*${COMMIT}.*allow-stale-wheel`));
-    expect(await job.keys()).toEqual([]);
-    const allowed = await job.step('store', { 'allow-stale-wheel': 'true' });
-    expect(allowed.code).toBe(0);
-    expect(allowed.warnings.join()).toMatch(new RegExp(`1234567.*${COMMIT}`));
-  });
-
-  test('case 72: a version that names the checked-out commit is only a warning', async () => {
-    await using job = await startJob(bucket);
-    await mkdir(join(job.workspace, '.git'));
-    await writeFile(join(job.workspace, '.git/HEAD'), `1234567${'d'.repeat(33)}\n`);
-    await makeWheel(job.dist, 'foo-1.1.dev3+g1234567-py3-none-any.whl');
-    const result = await job.step('store');
-    expect(result.code).toBe(0);
-    expect(result.warnings.join()).toMatch(new RegExp(`1234567.*${COMMIT}`));
-  });
-
-  test('a version that names this commit: no warning', async () => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, `foo-1.1.dev3+g${COMMIT.slice(0, 9)}.d20260101-py3-none-any.whl`);
-    expect((await job.step('store')).warnings).toEqual([]);
-  });
-
-  describe('or from before the job', () => {
-    const HOUR = 3_600_000;
-    /** Writes the event's file as the runner does, with modification times for its folder and itself. */
-    async function event(job: Job, times: { folder: number; file: number }): Promise<Record<string, string>> {
-      const file = join(job.workspace, '_temp/_github_workflow/event.json');
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, '{}');
-      await utimes(file, new Date(times.file), new Date(times.file));
-      await utimes(dirname(file), new Date(times.folder), new Date(times.folder));
-      return { GITHUB_EVENT_PATH: file };
-    }
-
-    test('case 72: is refused, unless allow-stale-wheel', async () => {
-      await using job = await startJob(bucket);
-      const path = await makeWheel(job.dist, W);
-      const env = await event(job, { folder: Date.now() + HOUR, file: Date.now() + 2 * HOUR });
-      await using proxy = await startFaultProxy(bucket.endpoint);
-      const refused = await job.step('store', { 'endpoint-url': proxy.endpoint }, env);
-      expect(refused.code).toBe(1);
-      expect(refused.commands.find(({ name }) => name === 'error')).toMatchObject({
-        properties: { title: 'Wheel older than the job' },
-        message: expect.stringMatching(/rm -rf dist.*allow-stale-wheel/),
-      });
-      expect(refused.errors[0]).toContain(path);
-      expect(proxy.requests).toEqual([]);
-      const allowed = await job.step('store', { 'allow-stale-wheel': 'true' }, env);
-      expect({ code: allowed.code, errors: allowed.errors }).toEqual({ code: 0, errors: [] });
-      expect(allowed.warnings[0]).toContain(path);
-      expect(await job.keys()).toEqual([job.key(W)]);
-    });
-
-    test('no warning if an earlier step of the job wrote it, after which the runner wrote the event again', async () => {
-      await using job = await startJob(bucket);
-      await makeWheel(job.dist, W);
-      const env = await event(job, { folder: Date.now() - HOUR, file: Date.now() + HOUR });
-      expect((await job.step('store', {}, env)).warnings).toEqual([]);
-    });
-
-    test('no warning if the runner writes the event once, and other files beside it before each step', async () => {
-      await using job = await startJob(bucket);
-      await makeWheel(job.dist, W);
-      const env = await event(job, { folder: Date.now() + HOUR, file: Date.now() - HOUR });
-      expect((await job.step('store', {}, env)).warnings).toEqual([]);
-    });
-
-    test('no warning if the job restored it from a cache or an archive, but a line in the log', async () => {
-      await using job = await startJob(bucket);
-      const path = await makeWheel(job.dist, W);
-      await utimes(path, new Date('2020-01-01'), new Date('2020-01-01'));
-      const env = await event(job, { folder: Date.now() - HOUR, file: Date.now() });
-      const result = await job.step('store', {}, env);
-      expect(result.warnings).toEqual([]);
-      expect(result.log).toContain(`${W} was last written before this job began`);
-    });
-
-    test('no warning if the runner writes no event', async () => {
-      await using job = await startJob(bucket);
-      await makeWheel(job.dist, W);
-      const env = { GITHUB_EVENT_PATH: join(job.workspace, 'nowhere.json') };
-      expect((await job.step('store', {}, env)).warnings).toEqual([]);
-    });
   });
 });
 

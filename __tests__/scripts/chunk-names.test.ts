@@ -17,12 +17,16 @@ function nameOf(output: ReturnType<typeof chunk>): string | undefined {
   return chunkNames({ 'dist/chunks/ABCDEFGH.js': output }).get('ABCDEFGH.js');
 }
 
-describe('what a chunk is called after', () => {
+describe('what a chunk is named after', () => {
   const cases: [title: string, output: ReturnType<typeof chunk>, name: string][] = [
     ['its largest module', chunk({ 'src/runner/log.ts': 9, 'src/errors.ts': 2 }), 'runner-log.js'],
-    ['one of ours before others', chunk({ 'src/errors.ts': 2, 'node_modules/a/b.js': 9 }), 'errors.js'],
     [
-      'what it is loaded for',
+      'a module of ours before one of a package',
+      chunk({ 'src/errors.ts': 2, 'node_modules/a/b.js': 9 }),
+      'errors.js',
+    ],
+    [
+      'the module that it is loaded for',
       chunk({ 'src/comment/post.ts': 1, 'src/comment/text.ts': 9 }, 'src/comment/post.ts'),
       'comment-post.js',
     ],
@@ -43,13 +47,13 @@ describe('what a chunk is called after', () => {
       chunk({ 'builtin:fs/promises': 1, 'builtin:path': 1 }),
       'node-fs-promises.js',
     ],
-    ['what esbuild adds', chunk({}), 'runtime.js'],
+    ['the code that esbuild adds', chunk({}), 'runtime.js'],
   ];
   test.each(cases)('%s', (_title, output, name) => {
     expect(nameOf(output)).toBe(name);
   });
 
-  test('of two that are equally large, always the same', () => {
+  test('of two equally large modules, always the same one', () => {
     expect(nameOf(chunk({ 'src/b.ts': 1, 'src/a.ts': 1 }))).toBe('a.js');
     expect(nameOf(chunk({ 'src/a.ts': 1, 'src/b.ts': 1 }))).toBe('a.js');
   });
@@ -61,7 +65,7 @@ test('entries keep their names', () => {
   );
 });
 
-test('two chunks of one name fail the build', () => {
+test('two chunks with the same name fail the build', () => {
   const outputs = {
     'dist/chunks/AAAAAAAA.js': chunk({ 'src/a/b.ts': 1 }),
     'dist/chunks/BBBBBBBB.js': chunk({ 'src/a-b.ts': 1 }),
@@ -69,7 +73,7 @@ test('two chunks of one name fail the build', () => {
   expect(() => chunkNames(outputs)).toThrow('The chunks of src/a/b.ts and src/a-b.ts would both be a-b.js.');
 });
 
-test('imports name the chunks as they are called now', () => {
+test('imports refer to the chunks by their new names', () => {
   const names = new Map([
     ['AAAAAAAA.js', 'errors.js'],
     ['BBBBBBBB.js', 'comment-post.js'],

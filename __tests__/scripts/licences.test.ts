@@ -21,10 +21,14 @@ describe('which packages are in the bundle', () => {
     },
   });
   const cases: [title: string, inputs: Record<string, number>, folders: string[]][] = [
-    ['our own sources are none', { 'src/actions/store.ts': 9 }, []],
-    ['a package counts once', { 'node_modules/a/x.js': 1, 'node_modules/a/y.js': 1 }, ['node_modules/a']],
-    ['a scope belongs to the name', { 'node_modules/@s/a/x.js': 1 }, ['node_modules/@s/a']],
-    ['what fell away whole is not in it', { 'node_modules/a/x.js': 0 }, []],
+    ['our own sources are not packages', { 'src/actions/store.ts': 9 }, []],
+    [
+      'a package with two files is listed once',
+      { 'node_modules/a/x.js': 1, 'node_modules/a/y.js': 1 },
+      ['node_modules/a'],
+    ],
+    ['the scope is part of the name', { 'node_modules/@s/a/x.js': 1 }, ['node_modules/@s/a']],
+    ['a package that is dropped entirely is not listed', { 'node_modules/a/x.js': 0 }, []],
     [
       'a package of a package',
       { 'node_modules/a/node_modules/b/dist/x.js': 1 },
@@ -41,11 +45,15 @@ describe('which licences may be in the bundle', () => {
     ['MIT with its text', {}, undefined],
     ['Apache-2.0 without its text, which names no holder', { licence: 'Apache-2.0', text: '' }, undefined],
     ['MIT without its text', { text: '' }, "without the licence's text"],
-    ['none', { licence: '' }, 'declares no licence'],
-    ['one that asks for more', { licence: 'GPL-3.0-only' }, 'under GPL-3.0-only'],
-    ['two that both hold', { licence: '(Apache-2.0 AND BSD-3-Clause)' }, undefined],
-    ['two of which one asks for more', { licence: '(MIT AND GPL-2.0-only)' }, 'does not allow'],
-    ['a choice, which somebody has to make', { licence: '(MIT OR GPL-2.0-only)' }, 'does not allow'],
+    ['no licence', { licence: '' }, 'declares no licence'],
+    ['one with further conditions', { licence: 'GPL-3.0-only' }, 'under GPL-3.0-only'],
+    ['two that both apply', { licence: '(Apache-2.0 AND BSD-3-Clause)' }, undefined],
+    [
+      'two that both apply, one with further conditions',
+      { licence: '(MIT AND GPL-2.0-only)' },
+      'does not allow',
+    ],
+    ['a choice of two, which nobody has made yet', { licence: '(MIT OR GPL-2.0-only)' }, 'does not allow'],
   ];
   test.each(cases)('%s', (_title, change, fault) => {
     const found = faultOf({ ...MIT, ...change });
@@ -57,13 +65,13 @@ describe('which licences may be in the bundle', () => {
 describe('LICENSES.txt', () => {
   const amazon = (text: string) => ({ name: 'sdk', version: '3.0.0', licence: 'Apache-2.0', text });
 
-  test('has each text once, below all that are under it', () => {
+  test('contains each text once, below the packages that it applies to', () => {
     const text = renderLicences([MIT, { ...MIT, name: 'right' }], APACHE);
     expect(text.split(MIT.text)).toHaveLength(2);
     expect(text).toContain('left 1.0.0 (MIT)\nright 1.0.0 (MIT)\n\nMIT License');
   });
 
-  test('has Apache-2.0 once, with the holder that each package names', () => {
+  test('contains Apache-2.0 once, with the copyright holder that each package names', () => {
     const theirs = APACHE.replace(/Copyright 2026 .*/, 'Copyright 2019 Amazon.com, Inc.');
     const text = renderLicences([amazon(theirs), { ...amazon(''), name: 'bare' }], APACHE);
     expect(text.split('TERMS AND CONDITIONS FOR USE')).toHaveLength(2);
@@ -73,7 +81,7 @@ describe('LICENSES.txt', () => {
     expect(text).not.toContain('wheel-store-action');
   });
 
-  test('keeps whole what a NOTICE adds to the terms', () => {
+  test('keeps everything that a NOTICE adds to the terms', () => {
     const text = renderLicences([amazon(`${APACHE}\n\nThis product includes software of Ann.`)], APACHE);
     expect(text).toContain('This product includes software of Ann.');
   });

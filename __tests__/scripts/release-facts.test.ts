@@ -24,7 +24,7 @@ Versions follow semantic versioning.
 ## 1.1.1
 `;
 
-describe('what a release says', () => {
+describe('the section of the changelog for a version', () => {
   const cases: [version: string, section: string][] = [
     ['1.2.0', '- New.\n\n### Details\n\n- More.'],
     ['1.1.10', '- Old.'],
@@ -49,7 +49,7 @@ describe('which major tag moves', () => {
     expect(majorTagOf(tag, tags)).toBe(moves);
   });
 
-  test.each(['main', 'v1', '1.2.3', 'v1.2.3-rc.1', 'v1.2.3; rm'])('%s is no version', (tag) => {
+  test.each(['main', 'v1', '1.2.3', 'v1.2.3-rc.1', 'v1.2.3; rm'])('%s is not a version', (tag) => {
     expect(() => majorTagOf(tag, [])).toThrow('not a version tag');
   });
 });

@@ -1,4 +1,4 @@
-/** What the release workflow may do with the tokens that write: see .github/workflows/release.yml. */
+/** Limits on the jobs of .github/workflows/release.yml, one of which has write tokens. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -17,7 +17,7 @@ async function jobs(): Promise<Record<string, Job>> {
   return parse(await readFile(join(ROOT, '.github/workflows/release.yml'), 'utf8')).jobs;
 }
 
-test('a job that may write runs nothing that a package registry hands out', async () => {
+test('the job with write tokens runs no code from a package registry', async () => {
   const writing = Object.values(await jobs()).filter(({ permissions = {} }) =>
     Object.values(permissions).includes('write'),
   );
@@ -28,7 +28,7 @@ test('a job that may write runs nothing that a package registry hands out', asyn
   }
 });
 
-test('the job that builds may only read, runs no install scripts, and comes first', async () => {
+test('the build job has read permission only, runs no install scripts, and comes first', async () => {
   const { build, release } = await jobs();
   expect(build?.permissions).toEqual({ contents: 'read' });
   const installs = (build?.steps ?? []).filter(({ run = '' }) => REGISTRIES.test(run));
@@ -36,7 +36,7 @@ test('the job that builds may only read, runs no install scripts, and comes firs
   expect(release?.needs).toContain('build');
 });
 
-test('what release-facts imports comes with Node', async () => {
+test('release-facts imports only modules that come with Node', async () => {
   const source = await readFile(join(ROOT, 'scripts/release-facts.ts'), 'utf8');
   const imports = [...source.matchAll(/from '([^']+)'/g)].map(([, name]) => name!);
   expect(imports.filter((name) => !name.startsWith('node:'))).toEqual([]);

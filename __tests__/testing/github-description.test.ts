@@ -9,7 +9,7 @@ import {
 } from '../../testing/github-description.ts';
 import { ROOT } from '../../testing/runner.ts';
 
-const judge = loadValidator('api.github.com');
+const validator = loadValidator('api.github.com');
 const LIST: ApiRequest = {
   method: 'GET',
   url: '/repos/octo/demo/issues/5/comments?per_page=100',
@@ -29,8 +29,8 @@ const json = (status: number, value: unknown): ApiResponse => ({
 });
 const REFUSED = json(403, { message: 'Forbidden' });
 
-describe('the judge of the API’s stand-in', () => {
-  test.each<[title: string, request: ApiRequest, answer: ApiResponse]>([
+describe('the validator of GitHub’s API', () => {
+  test.each<[title: string, request: ApiRequest, response: ApiResponse]>([
     ['an empty list', LIST, json(200, [])],
     ['a refusal', CREATE, REFUSED],
     [
@@ -38,11 +38,11 @@ describe('the judge of the API’s stand-in', () => {
       { ...LIST, method: 'DELETE', url: '/repos/octo/demo/issues/comments/1' },
       { status: 204, headers: {}, body: '' },
     ],
-  ])('lets %s pass', (_title, request, answer) => {
-    expect(judge.faultsOf(request, answer)).toEqual([]);
+  ])('accepts %s', (_title, request, response) => {
+    expect(validator.faultsOf(request, response)).toEqual([]);
   });
 
-  test.each<[title: string, request: ApiRequest, answer: ApiResponse, fault: string]>([
+  test.each<[title: string, request: ApiRequest, response: ApiResponse, fault: string]>([
     [
       'a path that is not described',
       { ...LIST, url: '/repos/octo/demo/remarks' },
@@ -65,34 +65,44 @@ describe('the judge of the API’s stand-in', () => {
     ],
     ['no body', { ...CREATE, body: '' }, REFUSED, 'has no body'],
     [
-      'a body of another form',
+      'a body that does not match the schema',
       { ...CREATE, body: '{"text":"x"}' },
       REFUSED,
       "must have required property 'body'",
     ],
-    ['a body with a member too many', { ...CREATE, body: '{"body":"x","x":1}' }, REFUSED, 'a member x'],
-    ['a body that is not said to be JSON', { ...CREATE, headers: {} }, REFUSED, 'is not sent as JSON'],
-    ['a body where there is none', { ...LIST, body: '{}' }, json(200, []), 'has a body'],
-    ['an answer of another form', LIST, json(200, [{ id: 1 }]), "must have required property 'node_id'"],
-    ['an answer with a status of another operation', CREATE, json(200, {}), 'a status that is not described'],
+    ['a body with an unknown property', { ...CREATE, body: '{"body":"x","x":1}' }, REFUSED, 'a member x'],
+    ['a body that is not declared as JSON', { ...CREATE, headers: {} }, REFUSED, 'is not sent as JSON'],
+    ['a body in a request that takes none', { ...LIST, body: '{}' }, json(200, []), 'has a body'],
+    [
+      'a response that does not match the schema',
+      LIST,
+      json(200, [{ id: 1 }]),
+      "must have required property 'node_id'",
+    ],
+    [
+      'a response with the status of another operation',
+      CREATE,
+      json(200, {}),
+      'a status that is not described',
+    ],
     ['a response that is not JSON', LIST, { ...json(200, []), headers: {} }, 'not JSON'],
-  ])('finds %s', (_title, request, answer, fault) => {
-    expect(judge.faultsOf(request, answer).join('\n')).toContain(fault);
+  ])('rejects %s', (_title, request, response, fault) => {
+    expect(validator.faultsOf(request, response).join('\n')).toContain(fault);
   });
 });
 
-describe('the extract that the judge reads', () => {
+describe('the extract that the validator reads', () => {
   const { source, descriptions } = JSON.parse(readFileSync(join(ROOT, 'testing/github-api.json'), 'utf8'));
 
-  test('says which version it is of', () => {
+  test('names its version', () => {
     expect(source).toMatch(/^@octokit\/openapi \d+\.\d+\.\d+$/);
   });
 
-  test.each(Object.keys(descriptions))('of %s is whole, and holds nothing more', (name) => {
+  test.each(Object.keys(descriptions))('of %s is complete, and contains nothing else', (name) => {
     expect(extractOf(descriptions[name])).toEqual(descriptions[name]);
   });
 
-  test('keeps a property that is called like a member of prose', () => {
+  test('keeps a property that has the same name as a field with prose', () => {
     const { properties } = descriptions['api.github.com'].components.schemas['public-user'];
     expect(Object.keys(properties)).toContain('name');
     const whole = structuredClone(descriptions['api.github.com']);

@@ -112,7 +112,7 @@ describe('a wheel is read', () => {
     ]);
   });
 
-  test('of 5 GB with the memory and time of one of a kilobyte', async () => {
+  test('of 5 GB, in about the memory and time that one of a kilobyte takes', async () => {
     const big = await rawWheel([entry('foo/big.bin', '', { hole: 5 * 1024 ** 3 }), ...wheelEntries()], {
       zip64: true,
     });
@@ -141,7 +141,7 @@ function zipfileInventory(path: string): unknown {
   return runPython(join(import.meta.dirname, 'inventory.py'), path);
 }
 
-/** Inspects a wheel in a process of its own. */
+/** Inspects a wheel in a separate process. */
 function measure(path: string): { milliseconds: number; megabytes: number } {
   const source = (name: string) =>
     pathToFileURL(join(import.meta.dirname, '..', '..', 'src', 'wheel', name)).href;
