@@ -109,7 +109,7 @@ function pipInstall(args, explanation) {
   mustRun(VENV_PYTHON, [...pip, ...args], explanation);
 }
 
-/** Debian keeps ensurepip, which venv needs, in a package of its own; virtualenv brings its pip along. */
+/** Debian keeps ensurepip, which venv needs, in a separate package; virtualenv brings its pip along. */
 function makeVenv(python) {
   if (spawnSync(python, ['-m', 'venv', VENV], { stdio: 'ignore' }).status === 0) return;
   rmSync(VENV, { recursive: true, force: true });

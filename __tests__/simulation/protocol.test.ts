@@ -1,4 +1,4 @@
-/** The slot protocol in all schedules: see testing/simulation. Longer searches: `see testing/simulation/simulate.ts`. */
+/** The slot protocol in all schedules: see testing/simulation. Longer searches: see testing/simulation/simulate.ts. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 import { ROUNDS } from '../../testing/random.ts';
 import { NODE, ROOT } from '../../testing/runner.ts';
 
-/** Runs a search in a process of its own. It exits with 1 if it finds a broken invariant, and prints the schedule. */
+/** Runs a search in a separate process. It exits with 1 if it finds a broken invariant, and prints the schedule. */
 async function simulate(...args: readonly string[]): Promise<string[]> {
   const script = join(ROOT, 'testing/simulation/simulate.ts');
   const { stdout } = await promisify(execFile)(NODE, ['--no-warnings', script, ...args], {

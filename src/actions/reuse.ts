@@ -9,6 +9,7 @@ import type { StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
 import { lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
+import { storedBy } from '../slots/trust.ts';
 import { showWarnings } from './look-up.ts';
 
 /** @throws WheelStoreError if a find step of this job found that the build is needed: then there must be a wheel */
@@ -36,8 +37,7 @@ export async function reusableWheel(
   signal: AbortSignal,
 ): Promise<{ readonly wheel: StoredWheel; readonly hasIndex: boolean }> {
   const { place, target } = inputs;
-  const trust = { repository: inputs.repository, sha256: [], requireSha256: false };
-  const query: Query = { place, targets: [target], only: {}, trust };
+  const query: Query = { place, targets: [target], only: {}, trust: storedBy(inputs.repository) };
   const found = await lookUp(bucket, query, signal);
   showWarnings(found);
   const wheel = found.wheels[0];

@@ -138,7 +138,7 @@ function summarise(
   hasDocument: boolean,
 ): ResponseSummary {
   const type = (headers['content-type'] ?? '').toLowerCase();
-  // CloudFront adds headers of its own, whatever is behind it.
+  // CloudFront adds its own headers, whatever is behind it.
   const hasS3Header = Object.keys(headers).some((name) => /^x-(amzn?-(?!cf-)|minio-|rgw-)/i.test(name));
   // A HEAD has no body. Only the type of what a GET would return shows whether it is from S3.
   const mayBeS3 = method === 'HEAD' ? !/html|json|text\/plain/.test(type) : false;

@@ -8,7 +8,7 @@ import { linksOf, renderIndexPage } from './index-page.ts';
 import { type CommitPlace, indexKey } from './layout.ts';
 import { readCommit } from './lookup.ts';
 import type { StoredWheel } from './stored.ts';
-import type { Trust } from './trust.ts';
+import { storedBy } from './trust.ts';
 
 /** Which commit's pages to write, and what they link to on GitHub. */
 export interface Publication {
@@ -37,8 +37,7 @@ export async function publishIndex(
   stored: StoredWheel,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = new Map([[stored.key, stored]]);
-  await updatePages(bucket, publication, stored.name.project, known, stored, signal);
+  await updatePages(bucket, publication, stored.name.project, stored, signal);
 }
 
 /**
@@ -53,7 +52,7 @@ export async function correctIndex(
   project: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await updatePages(bucket, publication, project, new Map(), undefined, signal);
+  await updatePages(bucket, publication, project, undefined, signal);
 }
 
 /** @param stored - the wheel to add; undefined: do not create pages */
@@ -61,10 +60,10 @@ async function updatePages(
   bucket: Bucket,
   publication: Publication,
   project: string,
-  known: Map<string, StoredWheel>,
   stored: StoredWheel | undefined,
   signal: AbortSignal,
 ): Promise<void> {
+  const known = new Map(stored === undefined ? [] : [[stored.key, stored]]);
   const put = new Set<string>();
   const round = async (): Promise<Next> => {
     const { pages, wheels } = await comparePages(bucket, publication, [undefined, project], known, signal);
@@ -107,8 +106,7 @@ async function comparePages(
   const { place, repository } = publication;
   const keys = projects.map((project) => indexKey(place, project));
   const before = await Promise.all(keys.map((key) => getText(bucket, key, signal)));
-  const trust: Trust = { repository, sha256: [], requireSha256: false };
-  const { wheels } = await readCommit(bucket, place, trust, known, signal);
+  const { wheels } = await readCommit(bucket, place, storedBy(repository), known, signal);
   const htmls = await render(bucket, publication, projects, wheels);
   const pages = keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
   return { pages, wheels };

@@ -14,6 +14,11 @@ export interface Trust {
   readonly requireSha256: boolean;
 }
 
+/** Accepts any wheel that a repository stored; undefined: any wheel at all. */
+export function storedBy(repository: string | undefined): Trust {
+  return { repository, sha256: [], requireSha256: false };
+}
+
 /** The object metadata that a store step writes (S3 API, PutObject: `x-amz-meta-*`). */
 export type StoredMetadata = Readonly<Record<string, string | undefined>>;
 

@@ -26,13 +26,6 @@ const THREE_STEPS = {
   'two with the same bytes, and another wheel': [W, W, OTHER_WHEEL],
   'all different': [W, OTHER_BYTES, OTHER_WHEEL],
 };
-const TWO_TARGETS = {
-  'two targets': [
-    { ...W, target: 'x' },
-    { ...OTHER_WHEEL, target: 'y' },
-  ],
-};
-
 function onAllEngines(sets: Readonly<Record<string, readonly SimulatedWheel[]>>): Scenario[] {
   return ENGINES.flatMap(({ name, ...engine }) =>
     Object.entries(sets).map(([title, wheels]) => ({
@@ -47,35 +40,22 @@ function onAllEngines(sets: Readonly<Record<string, readonly SimulatedWheel[]>>)
 export const PAIRS = onAllEngines(TWO_STEPS);
 /** Three steps, of which one must succeed if nothing disturbs them. */
 export const TRIPLES = onAllEngines(THREE_STEPS).map((scenario) => ({ ...scenario, isFair: true }));
-/** Two jobs of a matrix, which write the same index page. The first is AWS. */
-export const PUBLISHERS = onAllEngines(TWO_TARGETS).map((scenario) => ({
-  ...scenario,
-  isFair: true,
-  isPublishing: true,
-}));
-
-/** Two jobs that bring different wheels into one slot, and write the index page. */
-const IN_CONFLICT = {
-  'one slot': [
-    { ...W, target: 'x' },
-    { ...OTHER_WHEEL, target: 'x' },
-  ],
-};
-export const RIVAL_PUBLISHERS = onAllEngines(IN_CONFLICT).map((scenario) => ({
-  ...scenario,
-  isFair: true,
-  isPublishing: true,
-}));
+/** Jobs that write an index page, one of which must succeed if nothing disturbs them. */
+function publishersOf(title: string, wheels: readonly SimulatedWheel[]): Scenario[] {
+  const fair = { isFair: true, isPublishing: true };
+  return onAllEngines({ [title]: wheels }).map((scenario) => ({ ...scenario, ...fair }));
+}
 
 /** Jobs of a matrix that write one index page, on each engine. */
 export function matrixOf(jobs: number): Scenario[] {
   const wheels = Array.from({ length: jobs }, (_, index) => ({ ...W, target: `t${index}` }));
-  return onAllEngines({ 'a target each': wheels }).map((scenario) => ({
-    ...scenario,
-    isFair: true,
-    isPublishing: true,
-  }));
+  return publishersOf('a target each, and the index page', wheels);
 }
+
+/** Two jobs of a matrix. The first is AWS. */
+export const PUBLISHERS = matrixOf(2);
+/** Two jobs that bring different wheels into one slot, and write the index page. */
+export const RIVAL_PUBLISHERS = publishersOf('another wheel, and the index page', [W, OTHER_WHEEL]);
 
 /**
  * A scenario for a random schedule: up to five steps with any of three wheels on any engine, or up to five jobs of a

@@ -6,7 +6,7 @@
 /** What an engine does with `If-None-Match` and `If-Match`. */
 export type Engine = 'honours' | 'ignores' | 'rejects';
 
-/** What happens to a request. All but `done` are faults, except that `cut` is what a cancelled step has to expect. */
+/** What happens to a request. All but `done` are faults. */
 export type Fate =
   /** Carried out, and the response arrives. */
   | 'done'
@@ -66,7 +66,7 @@ export class Step {
   readonly controller = new AbortController();
   status: 'running' | 'green' | 'failed' | 'crashed' = 'running';
   isCancelled = false;
-  /** Whether it warned that something of its own is left in the store. */
+  /** Whether it warned that something that it put is left in the store. */
   hasLeftOvers = false;
   hasReported = false;
   hasFailedToPublish = false;
@@ -187,11 +187,12 @@ export class World {
       ...this.steps.filter(({ status }) => status === 'running').map(({ pauses }) => pauses),
     );
     return this.steps.flatMap(({ index, pending, pauses, status, isCancelled }) => {
-      if (status !== 'running' || pending.length === 0) return [];
+      if (status !== 'running') return [];
+      if (pending.length === 0) throw new Error(`Step ${index} has not settled: increase TURNS.`);
       const moves: Move[] = pending.flatMap(({ label, since, fates, patience }, nth) => {
         if (label === 'pause' && this.isFair && !(isIdle ? pauses === fewest : since !== this.version))
           return [];
-        // When the grace period is over, a request ends without a response. That is no further fault.
+        // When the grace period is over, a request ends without a response. That doesn't count as a fault.
         const isEnding = isCancelled && patience === 'grace';
         const possible = withFaults ? fates : isEnding ? fates.filter((fate) => fate !== 'repeated') : DONE;
         return possible.map((kind) => ({ step: index, nth, kind }));
@@ -261,7 +262,7 @@ export class World {
   }
 }
 
-/** More turns than any chain of promises in the protocol takes between two requests. */
+/** More turns than any chain of promises in the protocol takes between two requests. Checked by {@link World.moves}. */
 const TURNS = 30;
 
 /** Lets all steps run until they wait. Turns of the microtask queue take a tenth of the time of `setImmediate`. */
