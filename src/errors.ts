@@ -76,7 +76,9 @@ export type WarningTitle =
   | 'Parts left in the store'
   | 'Proxy not used'
   | 'Unknown SHA-256'
+  | 'Unknown targets'
   | 'Unusual wheel'
+  | 'Version differs from the tag'
   | 'Wheel left in the store';
 
 /** The title of an annotation. */

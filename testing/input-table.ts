@@ -265,6 +265,35 @@ const forPython: Row = {
   shows: { default: '', other: WHEEL },
 };
 
+const expectInput: Row = {
+  default: '',
+  other: 'old,new',
+  async observe(site, given) {
+    await provide(site, { target: 'old' });
+    return (await act(site, { ...given, target: '*' })).outputs['skip-build']!;
+  },
+  shows: { default: 'true', other: 'false' },
+};
+
+const project: Row = {
+  default: '',
+  other: 'demo',
+  async observe(site, given) {
+    await provide(site, { target: 'old' }, {}, 'other-1.0-py3-none-any.whl');
+    await provide(site, { target: 'new' });
+    const { outputs } = await act(site, { ...given, target: '*' });
+    return String(JSON.parse(outputs.wheels!).map(({ name }: { name: string }) => name.split('-')[0]));
+  },
+  shows: { default: 'demo,other', other: 'demo' },
+};
+
+const version: Row = {
+  default: '',
+  other: 'v1.0',
+  observe: storedByTwoRuns,
+  shows: { default: '6', other: '5' },
+};
+
 const wait: Row = {
   default: '0',
   other: '1',
@@ -323,6 +352,9 @@ const lookUp: Readonly<Record<string, Row>> = {
   'require-sha256': requireSha256,
   repository,
   'for-python': forPython,
+  expect: expectInput,
+  project,
+  version,
   wait,
 };
 

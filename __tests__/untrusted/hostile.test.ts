@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { commitBefore, endedRunOf, isForkPullRequest, pullRequestOf } from '../../src/runner/event.ts';
 import { renderIndexPage } from '../../src/slots/index-page.ts';
 import { commitFolder, isTarget, readWheelKey, wheelKey } from '../../src/slots/layout.ts';
-import { rank } from '../../src/slots/listing.ts';
+import { EVERYTHING, rank } from '../../src/slots/listing.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import { ROUNDS } from '../../testing/random.ts';
 
@@ -57,7 +57,7 @@ describe('keys of unknown origin', () => {
     const object = fc.record({ key, size: fc.nat(3), etag: fc.string() });
     fc.assert(
       fc.property(fc.array(object, { maxLength: 30 }), (objects) => {
-        const { byTarget } = rank(objects, place, { targets: '*', only: {} });
+        const { byTarget } = rank(objects, place, EVERYTHING);
         for (const groups of byTarget.values()) {
           const runs = groups.map(([wheel]) => wheel!.run);
           for (const wheels of groups) if (wheels[0]!.run !== undefined) expect(wheels).toHaveLength(1);

@@ -58,7 +58,7 @@ async function openCacheIfWanted({ cache }: FetchInputs): Promise<ActionsCache |
   return openCache(cache);
 }
 
-function failUnlessIgnored(inputs: FetchInputs, { notStored }: LookUpOutcome): void {
+function failUnlessIgnored(inputs: FetchInputs, { notStored, otherVersions }: LookUpOutcome): void {
   if (inputs.onMissing === 'ignore') {
     info(`Not stored: ${notStored}. Continuing without it (on-missing: ignore).`);
     return;
@@ -67,7 +67,9 @@ function failUnlessIgnored(inputs: FetchInputs, { notStored }: LookUpOutcome): v
     title: 'Wheel not stored',
     reason: `Not stored: ${notStored}.`,
     remedy:
-      'Check that the job that stores it runs first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
+      otherVersions.length > 0
+        ? 'Build and store that version. If the version comes from git (setuptools-scm), the wheel of a branch does not have the version of the tag.'
+        : 'Check that the job that stores it runs first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
   });
 }
 
@@ -96,14 +98,15 @@ async function setOutputsAndSummary(
 ): Promise<void> {
   const wheels = await linkWheels(bucket, found.wheels);
   const paths = fetched.map(({ path }) => path);
-  const index = await indexUrl(bucket, inputs.place, found.hasIndex);
-  setWheelOutputs(inputs.bucket, wheels, isComplete(found), index);
+  const answered = { ...inputs, place: found.place };
+  const index = await indexUrl(bucket, found.place, found.hasIndex);
+  setWheelOutputs(answered, wheels, isComplete(found), index);
   core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
   core.setOutput('wheel-paths', JSON.stringify(paths));
   const heading = wheels.length > 0 ? `${countWheels(wheels)} fetched` : 'No wheel to fetch';
   await writeSummary({
     heading,
-    inputs,
+    inputs: answered,
     wheels,
     index,
     ...(isComplete(found) ? {} : { reason: `Not stored: ${found.notStored}.` }),

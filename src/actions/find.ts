@@ -22,7 +22,7 @@ const BUILD_NEEDED = 'Build needed';
 export async function find(signal: AbortSignal): Promise<void> {
   const inputs = readFindInputs();
   // In case this step ends early: the build is needed until the look-up finds the wheel.
-  await noteVerdicts(notesKey(inputs), verdicts(inputs, []));
+  await noteVerdicts(notesKey(inputs), verdicts(inputs, [], false));
   if (inputs.rebuild) {
     info('Not looked up, because rebuild is true. The build is needed.');
     return finishWithBuild(inputs, 'Not looked up: rebuild is true.');
@@ -42,6 +42,7 @@ export async function find(signal: AbortSignal): Promise<void> {
 async function lookUpAndReport(bucket: Bucket, inputs: FindInputs, signal: AbortSignal): Promise<void> {
   await warnOfOtherHead(inputs);
   const found = await lookUpWheels(bucket, inputs, signal);
+  const answered = { ...inputs, place: found.place };
   const skipBuild = isComplete(found);
   const wheels = await linkWheels(bucket, found.wheels);
   infoGroup(
@@ -49,32 +50,33 @@ async function lookUpAndReport(bucket: Bucket, inputs: FindInputs, signal: Abort
     wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
   );
   info(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.notStored}. The build is needed.`);
-  const index = await indexUrl(bucket, inputs.place, found.hasIndex);
-  setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
+  const index = await indexUrl(bucket, found.place, found.hasIndex);
+  setWheelOutputs(answered, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
-  await noteVerdicts(notesKey(inputs), verdicts(inputs, found.wheels));
+  await noteVerdicts(notesKey(answered), verdicts(inputs, found.wheels, skipBuild));
   await writeSummary(
     skipBuild
-      ? { heading: `${countWheels(wheels)} found, the build can be skipped`, inputs, wheels, index }
-      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.`, inputs, wheels, index },
+      ? { heading: `${countWheels(wheels)} found, the build can be skipped`, inputs: answered, wheels, index }
+      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.`, inputs: answered, wheels, index },
   );
 }
 
 /** Whether the build of each target can be skipped, for a store step of this job. */
 function verdicts(
-  { targets, forPython }: FindInputs,
+  { targets, expect, forPython }: FindInputs,
   found: readonly { readonly target: string }[],
+  isComplete: boolean,
 ): Record<string, Verdict> {
   const stored = new Set(found.map(({ target }) => target));
-  // With for-python, one wheel is enough for all targets.
-  const canSkip = (target: string) => stored.has(target) || (forPython !== undefined && stored.size > 0);
-  const wanted = targets === '*' ? [...stored] : targets;
+  // With for-python, one wheel of each project is enough for all targets.
+  const canSkip = (target: string) => (forPython === undefined ? stored.has(target) : isComplete);
+  const wanted = targets === '*' ? [...stored, ...expect] : targets;
   return Object.fromEntries(wanted.map((target) => [target, canSkip(target) ? 'skip' : 'build']));
 }
 
 /** Sets outputs and summary without a look-up: every requested target has to be built. */
 async function finishWithBuild(inputs: FindInputs, reason: string): Promise<void> {
-  setWheelOutputs(inputs.bucket, [], false, undefined);
-  core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? [] : inputs.targets));
+  setWheelOutputs(inputs, [], false, undefined);
+  core.setOutput('missing-targets', JSON.stringify(inputs.targets === '*' ? inputs.expect : inputs.targets));
   await writeSummary({ heading: BUILD_NEEDED, reason, inputs, wheels: [], index: undefined });
 }

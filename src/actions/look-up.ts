@@ -3,7 +3,8 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
 import { info, warn } from '../runner/log.ts';
-import { describeQuery, type LookUpResult, lookUpUntil } from '../slots/lookup.ts';
+import { describeQuery, type LookUpResult } from '../slots/lookup.ts';
+import { lookUpUntil, type Queries } from '../slots/wait.ts';
 
 /** GitHub shows at most ten annotations of each kind per step. */
 const MAX_WARNINGS = 10;
@@ -27,14 +28,46 @@ export async function lookUpWheels(
   const interpreter = inputs.forPython === undefined ? undefined : await readInterpreter(inputs.forPython);
   const started = process.uptime();
   const onWait = (failure: WheelStoreError | undefined) => {
-    const why = failure?.message ?? `Not stored yet: ${describeQuery(inputs)}.`;
+    const why = failure?.message ?? `Not stored yet: ${describeQuery(inputs, older(inputs))}.`;
     info(`${why} Looking again for up to ${inputs.wait} seconds.`);
   };
-  const result = await lookUpUntil(inputs.wait, onWait, bucket, inputs, signal, interpreter);
+  warnOfUnknownTargets(inputs);
+  const result = await lookUpUntil(inputs.wait, onWait, bucket, queriesOf(inputs), signal, interpreter);
   showWarnings(result);
+  const { commit } = result.place;
+  if (commit !== inputs.place.commit) {
+    const passed = inputs.commits.indexOf(commit);
+    info(
+      `Commit ${commit} has the requested wheels, and the ${passed === 1 ? 'one' : passed} before it in 'commit' not all.`,
+    );
+  }
   const waited =
     inputs.wait === 0 ? '' : `, after ${Math.round(process.uptime() - started)} seconds of waiting`;
   return { ...result, notStored: `${describeMissing(result, inputs)}${waited}` };
+}
+
+function queriesOf(inputs: LookUpInputs): Queries {
+  const [first, ...more] = inputs.commits.map((commit) => ({
+    ...inputs,
+    place: { ...inputs.place, commit },
+  }));
+  return [first!, ...more];
+}
+
+function older({ commits }: LookUpInputs): number {
+  return commits.length - 1;
+}
+
+/** `*` means all that are stored, which may be half of a matrix that is still being built. */
+function warnOfUnknownTargets({ targets, expect, wait }: LookUpInputs): void {
+  if (targets !== '*' || expect.length > 0) return;
+  const why = "target: '*' takes what is stored, and cannot know what is still being built";
+  if (wait === 0) info(`${why}. To require certain targets, name them in 'expect'.`);
+  else
+    warn(
+      `${why}, so the step waits for the first wheel only. Name the targets to wait for in 'expect'.`,
+      'Unknown targets',
+    );
 }
 
 /** Logs the warnings of a look-up. */
@@ -52,9 +85,18 @@ async function readInterpreter(python: string) {
   return interpreter;
 }
 
-function describeMissing({ missing, incompatible, wheels }: LookUpResult, inputs: LookUpInputs): string {
+function describeMissing(result: LookUpResult, inputs: LookUpInputs): string {
+  const { missing, missingProjects, incompatible, otherVersions, wheels } = result;
+  const isPartial = wheels.length > 0;
   if (incompatible.length > 0 && missing.length === 0) {
-    return `a wheel that ${inputs.forPython} can install; there are ${incompatible.join(', ')}`;
+    const whose = isPartial ? ` of ${missingProjects.join(', ')}` : '';
+    return `a wheel${whose} that ${inputs.forPython} can install; there are ${incompatible.join(', ')}`;
   }
-  return describeQuery(missing.length > 0 && wheels.length > 0 ? { ...inputs, targets: missing } : inputs);
+  const query = {
+    ...inputs,
+    targets: isPartial && missing.length > 0 ? missing : inputs.targets,
+    projects: isPartial && missingProjects.length > 0 ? missingProjects : inputs.projects,
+  };
+  const instead = otherVersions.length === 0 ? '' : `; stored is ${otherVersions.join(', ')}`;
+  return `${describeQuery(query, older(inputs))}${instead}`;
 }

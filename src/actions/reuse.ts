@@ -7,6 +7,7 @@ import { jobStartTime } from '../provenance/left-over.ts';
 import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
 import type { StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
+import { EVERYTHING } from '../slots/listing.ts';
 import { lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { storedBy } from '../slots/trust.ts';
@@ -37,7 +38,8 @@ export async function reusableWheel(
   signal: AbortSignal,
 ): Promise<{ readonly wheel: StoredWheel; readonly hasIndex: boolean }> {
   const { place, target } = inputs;
-  const query: Query = { place, targets: [target], only: {}, trust: storedBy(inputs.repository) };
+  const trust = storedBy(inputs.repository);
+  const query: Query = { ...EVERYTHING, place, targets: [target], expect: [], trust };
   const found = await lookUp(bucket, query, signal);
   showWarnings(found);
   const wheel = found.wheels[0];

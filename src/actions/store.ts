@@ -4,7 +4,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
 import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
 import { type Title, WheelStoreError } from '../errors.ts';
-import { checkVersion, warnOfOtherCommit } from '../provenance/commits.ts';
+import { checkVersion, warnOfOtherCommit, warnOfOtherTag } from '../provenance/commits.ts';
 import { checkLeftOver, jobStartTime } from '../provenance/left-over.ts';
 import { readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
 import { type Notes, notesKey, readNotes } from '../runner/job-notes.ts';
@@ -56,6 +56,7 @@ async function checkWheel(path: string, inputs: StoreInputs, signal: AbortSignal
     for (const text of contents.warnings) warn(text, 'Unusual wheel');
     checkLeftOver(wheel, await jobStartTime(inputs.eventPath), inputs.allowStale);
     await checkVersion(contents.version, inputs, inputs.allowStale);
+    warnOfOtherTag(contents.version, inputs);
     info(`Checked ${path}: ${readableSize(wheel.size)}, SHA-256 ${wheel.sha256}.`);
     return { wheel, contents };
   } catch (error) {
@@ -122,7 +123,7 @@ async function setOutputs(
 ): Promise<Pick<Report, 'inputs' | 'wheels' | 'index'>> {
   const wheels = await linkWheels(bucket, [wheel]);
   const index = await indexUrl(bucket, inputs.place, hasIndex);
-  setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
+  setWheelOutputs(inputs, wheels, skipBuild, index);
   info(`wheel-url: ${wheels[0]!.plainUrl}`);
   return { inputs, wheels, index };
 }

@@ -1,7 +1,8 @@
 /** Checks that a wheel is stored, or looked up, under the commit that it is built from. */
-import type { CommonInputs } from '../runner/inputs.ts';
+import type { CommonInputs, StoreInputs } from '../runner/inputs.ts';
 import { info, warn } from '../runner/log.ts';
 import { shortCommit } from '../slots/layout.ts';
+import { isSameVersion, readVersion } from '../wheel/version.ts';
 import { checkedOutCommit } from './checkout.ts';
 import { refuseStale } from './stale.ts';
 
@@ -53,6 +54,20 @@ export async function checkVersion(
         "On a runner that is reused, clear the folder before the build. If the build checks out another commit than github.sha, set the input 'commit' to it. If the wheel is right, set allow-stale-wheel: true.",
     },
     allowStale || isCheckedOut,
+  );
+}
+
+/**
+ * For store: warns if the run is for a version tag, and the wheel has another version. A release that looks for the
+ * tag's version won't find it.
+ */
+export function warnOfOtherTag(version: string, { tag, place, runCommit }: StoreInputs): void {
+  const tagged = tag === undefined || place.commit !== runCommit ? undefined : readVersion(tag);
+  const built = readVersion(version);
+  if (tagged === undefined || built === undefined || isSameVersion(built, tagged)) return;
+  warn(
+    `The wheel has version ${built.text}, but the run is for the tag ${tag}. If the version comes from git, let the checkout fetch all tags (fetch-depth: 0).`,
+    'Version differs from the tag',
   );
 }
 

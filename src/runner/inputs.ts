@@ -6,7 +6,6 @@ import type { BucketSettings } from '../bucket/bucket.ts';
 import { readFolder } from '../disk/path-lines.ts';
 import { type CommitPlace, normalisePrefix } from '../slots/layout.ts';
 import type { Query } from '../slots/lookup.ts';
-import type { Trust } from '../slots/trust.ts';
 import { hideSecrets } from '../untrusted/foreign-text.ts';
 import { readBucketSettings, storeUrl } from './bucket-inputs.ts';
 import {
@@ -25,8 +24,10 @@ import { maskPasswords, secretsIn } from './secrets.ts';
 import {
   readBoolean,
   readChoice,
-  readCommit,
+  readCommits,
+  readExpect,
   readNumber,
+  readProjects,
   readPullRequest,
   readRepository,
   readRuns,
@@ -34,13 +35,17 @@ import {
   readTarget,
   readTargets,
   readWait,
+  readWantedVersion,
 } from './values.ts';
 
 /** The inputs and environment that all three actions share. */
 export interface CommonInputs {
   readonly bucket: BucketSettings;
   readonly proxies: Proxies;
+  /** Of the first of {@link commits}. */
   readonly place: CommitPlace;
+  /** In the order in which they are looked up. A store step has one. */
+  readonly commits: readonly [string, ...string[]];
   /** `GITHUB_RUN_ID`. */
   readonly run: string;
   /** `GITHUB_RUN_ATTEMPT`. */
@@ -70,6 +75,8 @@ export interface StoreInputs extends CommonInputs {
   readonly index: boolean;
   /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; undefined outside GitHub. */
   readonly eventPath: string | undefined;
+  /** The tag that the run is for; undefined if it is for none. */
+  readonly tag: string | undefined;
   /** The commit to compare the wheel's size with; undefined if unknown, or if there is no summary to show it in. */
   readonly earlier: EarlierCommit | undefined;
   /** undefined: no comment is wanted. */
@@ -93,13 +100,8 @@ export interface CommentInputs {
 }
 
 /** The inputs that `find` and `fetch` share. */
-export interface LookUpInputs extends CommonInputs {
-  /** Names; '' is the wheel without a target, `*` every stored target. */
-  readonly targets: readonly string[] | '*';
-  /** Which runs may have stored them. */
-  readonly only: Query['only'];
-  readonly trust: Trust;
-  /** A Python interpreter. Of all wheels found, the one that it would install is selected. */
+export interface LookUpInputs extends CommonInputs, Omit<Query, 'place'> {
+  /** A Python interpreter. For each project, the wheel that it would install is selected. */
   readonly forPython: string | undefined;
   /** Seconds to keep looking. */
   readonly wait: number;
@@ -129,10 +131,13 @@ export interface CacheSettings {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
+/** How many commits a look-up tries. Each takes a listing. */
+const MAX_COMMITS = 100;
+
 /** @throws WheelStoreError that names the input or variable that is wrong */
 export function readStoreInputs(): StoreInputs {
   const event = readEvent(process.env);
-  const common = readCommonInputs(event);
+  const common = readCommonInputs(event, 1);
   return {
     ...common,
     bucket: { ...common.bucket, writing: readObjectSettings() },
@@ -141,6 +146,7 @@ export function readStoreInputs(): StoreInputs {
     allowStale: readBoolean('allow-stale-wheel', false),
     index: readBoolean('index', true),
     eventPath: process.env.GITHUB_EVENT_PATH || undefined,
+    tag: process.env.GITHUB_REF_TYPE === 'tag' ? process.env.GITHUB_REF_NAME : undefined,
     earlier: readEarlier(process.env, event, common),
     comment: readCommentInputs(process.env, event, common),
   };
@@ -200,10 +206,14 @@ function readCacheSettings(env: NodeJS.ProcessEnv): CacheSettings {
 }
 
 function readLookUpInputs(): LookUpInputs {
-  const common = readCommonInputs(readEvent(process.env));
+  const common = readCommonInputs(readEvent(process.env), MAX_COMMITS);
+  const targets = readTargets();
   return {
     ...common,
-    targets: readTargets(),
+    targets,
+    expect: readExpect(targets),
+    projects: readProjects(),
+    version: readWantedVersion(),
     only: readRuns(common),
     trust: {
       repository: readRepository(common.repository),
@@ -215,7 +225,7 @@ function readLookUpInputs(): LookUpInputs {
   };
 }
 
-function readCommonInputs(event: EventPayload | undefined): CommonInputs {
+function readCommonInputs(event: EventPayload | undefined, maxCommits: number): CommonInputs {
   const env = process.env;
   // First, because any message could contain a secret.
   hideSecrets(secretsIn(env));
@@ -225,10 +235,12 @@ function readCommonInputs(event: EventPayload | undefined): CommonInputs {
   maskPasswords(env);
   const unused = unusedProxy(proxyTo(storeUrl(env, bucket), proxies), process.versions.node);
   if (unused !== undefined) warn(unused, 'Proxy not used');
+  const commits = readCommits(maxCommits);
   return {
     bucket,
     proxies,
-    place: { prefix: normalisePrefix(core.getInput('prefix')), commit: readCommit() },
+    place: { prefix: normalisePrefix(core.getInput('prefix')), commit: commits[0] },
+    commits,
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),
     repository: env.GITHUB_REPOSITORY || undefined,

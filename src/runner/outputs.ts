@@ -53,7 +53,7 @@ function maskSignature(url: string): void {
  * @param index - URL of the commit's index page; undefined if there is none
  */
 export function setWheelOutputs(
-  settings: BucketSettings,
+  { bucket, place }: { readonly bucket: BucketSettings; readonly place: CommitPlace },
   wheels: readonly LinkedWheel[],
   skipBuild: boolean,
   index: string | undefined,
@@ -63,10 +63,11 @@ export function setWheelOutputs(
   core.setOutput('wheel-url', only?.url ?? '');
   core.setOutput('wheel-name', only?.name.filename ?? '');
   core.setOutput('wheel-key', only?.key ?? '');
-  core.setOutput('s3-uri', only === undefined ? '' : s3Uri(settings.name, only.key));
+  core.setOutput('s3-uri', only === undefined ? '' : s3Uri(bucket.name, only.key));
   core.setOutput('sha256', only?.sha256 ?? '');
   core.setOutput('size', only === undefined ? '' : String(only.size));
   core.setOutput('requirement', only === undefined ? '' : requirement(only));
+  core.setOutput('commit', wheels.length === 0 ? '' : place.commit);
   core.setOutput('run-id', only?.run ?? '');
   core.setOutput('run-attempt', only?.attempt ?? '');
   core.setOutput('index-url', index ?? '');

@@ -2,6 +2,11 @@
 import * as core from '@actions/core';
 import { WheelStoreError } from '../errors.ts';
 import { isCommit, isDecimal, isTarget } from '../slots/layout.ts';
+import { normaliseProject } from '../wheel/filename.ts';
+import { readVersion, type Version } from '../wheel/version.ts';
+
+/** Core metadata specification, "Name". */
+const PROJECT = /^[a-z0-9](?:[a-z0-9._-]{0,212}[a-z0-9])?$/i;
 
 /**
  * Reads a boolean of YAML 1.2's core schema.
@@ -39,21 +44,74 @@ export function readTarget(): string {
  * @throws WheelStoreError if one is not a valid name
  */
 export function readTargets(): readonly string[] | '*' {
-  const names = core
-    .getInput('target')
-    .split(/[,\r\n]/)
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  const names = readNames('target');
   if (names.length === 0) return [''];
   if (names.length === 1 && names[0] === '*') return '*';
-  names.forEach(checkTarget);
-  return [...new Set(names)];
+  for (const name of names) checkTarget(name);
+  return names;
 }
 
-function checkTarget(target: string): void {
+/**
+ * The `expect` of a look-up: names of targets that must be among all stored ones.
+ *
+ * @throws WheelStoreError if one is not a valid name, or `target` is not `*`
+ */
+export function readExpect(targets: readonly string[] | '*'): readonly string[] {
+  const names = readNames('expect');
+  for (const name of names) checkTarget(name, 'expect');
+  if (names.length === 0 || targets === '*') return names;
+  throw badInput(
+    'expect',
+    names.join(', '),
+    "is set, but 'target' is not *",
+    "Set target: '*', or leave expect empty: all named targets are required anyway.",
+  );
+}
+
+/**
+ * The `project` of a look-up: names of projects.
+ *
+ * @returns normalised names (PEP 503); empty: all
+ * @throws WheelStoreError if one is not a valid name
+ */
+export function readProjects(): readonly string[] {
+  const names = readNames('project');
+  for (const name of names) {
+    if (PROJECT.test(name)) continue;
+    throw badInput('project', name, 'is not the name of a Python project', 'Write it as on PyPI.');
+  }
+  return [...new Set(names.map(normaliseProject))];
+}
+
+/**
+ * The `version` that the wheels must have.
+ *
+ * @returns undefined if the input is empty: any
+ * @throws WheelStoreError if it is not a version
+ */
+export function readWantedVersion(): Version | undefined {
+  const text = core.getInput('version');
+  if (text === '') return undefined;
+  const version = readVersion(text);
+  if (version !== undefined) return version;
+  throw badInput(
+    'version',
+    text,
+    'is not a version as Python defines it',
+    'Write it like 1.2.3 or v1.2.3. For runs that are not for a tag, leave it empty.',
+  );
+}
+
+/** Names separated by commas or line breaks, without duplicates. */
+function readNames(input: string): string[] {
+  const names = core.getInput(input).split(/[,\r\n]/);
+  return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))];
+}
+
+function checkTarget(target: string, input = 'target'): void {
   if (isTarget(target)) return;
   throw badInput(
-    'target',
+    input,
     target,
     'is not one segment of letters, digits and . _ + -',
     'Write it like linux-x86_64-cp312, at most 100 characters, beginning with a letter or digit.',
@@ -180,18 +238,31 @@ export function readChoice<Choice extends string>(
 }
 
 /**
- * The full hash of a commit.
+ * The full hashes of commits, one a line.
  *
- * @throws WheelStoreError if it is empty, or could refer to another commit later
+ * @param max - how many are allowed
+ * @returns at least one, in the order of the input, without duplicates
+ * @throws WheelStoreError if there are none or too many, or one could refer to another commit later
  */
-export function readCommit(): string {
-  const commit = core.getInput('commit');
-  if (isCommit(commit)) return commit;
+export function readCommits(max: number): [string, ...string[]] {
+  const text = core.getInput('commit');
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const [first = '', ...more] = new Set(lines.filter((line) => line !== ''));
+  for (const commit of [first, ...more]) {
+    if (isCommit(commit)) continue;
+    throw badInput(
+      'commit',
+      commit,
+      commit === '' ? 'is empty' : 'is not a full commit hash (40 or 64 lower-case hex digits)',
+      'Give the full hash, such as ${{ github.sha }}; a branch, tag or short hash can point to another commit later.',
+    );
+  }
+  if (more.length < max) return [first, ...more];
   throw badInput(
     'commit',
-    commit,
-    commit === '' ? 'is empty' : 'is not a full commit hash (40 or 64 lower-case hex digits)',
-    'Give the full hash, such as ${{ github.sha }}; a branch, tag or short hash can point to another commit later.',
+    text,
+    `holds ${more.length + 1} commits`,
+    max === 1 ? 'A wheel is stored for one commit.' : `At most ${max} are looked up: shorten the list.`,
   );
 }
 

@@ -3,6 +3,7 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { type ListedObject, listObjects } from '../bucket/objects.ts';
 import type { Title } from '../errors.ts';
 import { firstOf, quote } from '../untrusted/quote.ts';
+import { isSameVersion, type Version } from '../wheel/version.ts';
 import {
   type CommitPlace,
   commitFolder,
@@ -17,6 +18,10 @@ import {
 export interface Selection {
   /** Names of targets ('' for the wheel without one), or `*` for all stored targets. */
   readonly targets: readonly string[] | '*';
+  /** Normalised names; empty: all. */
+  readonly projects: readonly string[];
+  /** As {@link isSameVersion} compares it; undefined: any. */
+  readonly version: Version | undefined;
   /** Select only wheels of this run, and of this attempt; undefined: any. */
   readonly only: { readonly run?: string; readonly attempt?: string };
 }
@@ -39,13 +44,16 @@ export interface CommitListing {
   readonly byTarget: ReadonlyMap<string, readonly (readonly ListedWheel[])[]>;
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
+  /** Of wheels that would be selected, but have another version; at most a few. */
+  readonly otherVersions: readonly string[];
   /** About ignored keys: invalid ones that look like those of wheels, and slots with several wheels. */
   readonly warnings: readonly LookUpWarning[];
 }
 
 /** How many keys to list in a warning, and for how many invalid keys to warn. */
 const MAX_NAMED = 5;
-const EVERYTHING: Selection = { targets: '*', only: {} };
+/** Selects all wheels. */
+export const EVERYTHING: Selection = { targets: '*', projects: [], version: undefined, only: {} };
 
 /**
  * Lists a commit.
@@ -73,9 +81,9 @@ export async function listCommit(
   };
   const objects = await listObjects(bucket, commitFolder(place), { signal, keep });
   if (count > MAX_NAMED) misnamed.push(moreMisnamed(bucket, place, count - MAX_NAMED));
-  const { byTarget, warnings } = rank(objects, place, selection);
+  const { warnings, ...ranked } = rank(objects, place, selection);
   const hasIndex = objects.some(({ key }) => key === index);
-  return { byTarget, hasIndex, warnings: [...misnamed, ...warnings] };
+  return { ...ranked, hasIndex, warnings: [...misnamed, ...warnings] };
 }
 
 /** The newest wheel of a target; undefined if there is none, or if it is unclear which of several it is. */
@@ -92,23 +100,36 @@ export function rank(
   objects: readonly ListedObject[],
   place: CommitPlace,
   selection: Selection,
-): Pick<CommitListing, 'byTarget' | 'warnings'> {
+): Omit<CommitListing, 'hasIndex'> {
   const wheels = objects.flatMap((object) => readListed(object, place) ?? []);
   const targets = Map.groupBy(
-    wheels.filter((wheel) => isSelected(wheel, selection)),
+    wheels.filter((wheel) => isInScope(wheel, selection)),
     ({ target }) => target,
   );
   const warnings: LookUpWarning[] = [];
+  const otherVersions = new Set<string>();
+  const isSelected = ({ name }: ListedWheel) => {
+    if (!isOfProject(name.project, selection)) return false;
+    const isRight = selection.version === undefined || isSameVersion(name.version, selection.version);
+    if (!isRight && otherVersions.size < MAX_NAMED) otherVersions.add(name.version.text);
+    return isRight;
+  };
   const byTarget = new Map<string, ListedWheel[][]>();
   for (const target of [...targets.keys()].sort()) {
     const slots = slotsOf(targets.get(target)!);
     for (const [index, slot] of slots.entries()) {
       if (!isUnambiguous(slot)) warnings.push(ambiguousSlot(slot, slots.slice(index).find(isUnambiguous)));
     }
-    const unambiguous = slots.filter(isUnambiguous);
-    if (unambiguous.length > 0) byTarget.set(target, unambiguous);
+    // Only now: a second wheel in a slot makes it ambiguous, whatever its project and version.
+    const selected = slots.filter(isUnambiguous).map((slot) => slot.filter(isSelected));
+    const filled = selected.filter((slot) => slot.length > 0);
+    if (filled.length > 0) byTarget.set(target, filled);
   }
-  return { byTarget, warnings };
+  return { byTarget, otherVersions: [...otherVersions].sort(), warnings };
+}
+
+function isOfProject(project: string, { projects }: Selection): boolean {
+  return projects.length === 0 || projects.includes(project);
 }
 
 function readListed({ key, size, etag }: ListedObject, place: CommitPlace): ListedWheel | undefined {
@@ -116,7 +137,7 @@ function readListed({ key, size, etag }: ListedObject, place: CommitPlace): List
   return placed === undefined ? undefined : { ...placed, size, etag };
 }
 
-function isSelected({ target, run, attempt }: PlacedWheel, { targets, only }: Selection): boolean {
+function isInScope({ target, run, attempt }: PlacedWheel, { targets, only }: Selection): boolean {
   if (targets !== '*' && !targets.includes(target)) return false;
   const { run: onlyRun = run, attempt: onlyAttempt = attempt } = only;
   return run === onlyRun && attempt === onlyAttempt;

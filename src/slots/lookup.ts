@@ -1,7 +1,5 @@
 /** Selects stored wheels: the newest of each target, by run and attempt. */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Bucket } from '../bucket/bucket.ts';
-import { isTransient } from '../bucket/failures.ts';
 import { WheelStoreError } from '../errors.ts';
 import type { Interpreter } from '../wheel/interpreter.ts';
 import { allowsPython, rankWheels } from '../wheel/pick.ts';
@@ -20,19 +18,26 @@ import type { Trust } from './trust.ts';
 export interface Query extends Selection {
   readonly place: CommitPlace;
   readonly trust: Trust;
+  /** Targets that must be stored if `targets` is `*`, which alone can't know what is missing. */
+  readonly expect: readonly string[];
 }
-
-const FIRST_PAUSE_MS = 1_000;
-const MAX_PAUSE_MS = 10_000;
 
 /** The result of a look-up. */
 export interface LookUpResult {
-  /** At most one wheel per target, in the order of the targets' names. With an interpreter, at most one in all. */
+  readonly place: CommitPlace;
+  /** At most one wheel per target, in the order of the targets' names. With an interpreter, at most one per project. */
   readonly wheels: readonly StoredWheel[];
   /** Requested targets that are not stored, in the order of the request. */
   readonly missing: readonly string[];
-  /** Filenames of stored wheels that the interpreter can't install. Empty if it can install one. */
+  /**
+   * Projects without a usable wheel: requested ones or, with an interpreter and if none were requested, all projects of
+   * the commit.
+   */
+  readonly missingProjects: readonly string[];
+  /** Filenames of stored wheels of these projects that the interpreter can't install. */
   readonly incompatible: readonly string[];
+  /** Versions of stored wheels that are not the requested version. */
+  readonly otherVersions: readonly string[];
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
   readonly warnings: readonly LookUpWarning[];
@@ -42,7 +47,7 @@ export interface LookUpResult {
  * Looks a commit up: one listing, then one HEAD per wheel. A wheel that is deleted between the two (by a life-cycle
  * rule) counts as not stored.
  *
- * @param interpreter - selects the one wheel that it would install, from all targets
+ * @param interpreter - selects for each project the one wheel that it would install, from all targets
  * @throws WheelStoreError if the store doesn't respond as S3 does, which never means 'not stored'; or if the flat layout
  *   has several wheels and no interpreter selects one
  */
@@ -58,10 +63,16 @@ export async function lookUp(
     interpreter === undefined
       ? await newestOfEach(bucket, query, listing, reader)
       : await bestOfAll(query, listing, reader, interpreter);
-  return { ...chosen, hasIndex: listing.hasIndex, warnings: [...listing.warnings, ...reader.warnings] };
+  return {
+    ...chosen,
+    place: query.place,
+    otherVersions: listing.otherVersions,
+    hasIndex: listing.hasIndex,
+    warnings: [...listing.warnings, ...reader.warnings],
+  };
 }
 
-type Choice = Pick<LookUpResult, 'wheels' | 'missing' | 'incompatible'>;
+type Choice = Pick<LookUpResult, 'wheels' | 'missing' | 'missingProjects' | 'incompatible'>;
 
 async function newestOfEach(
   bucket: Bucket,
@@ -72,7 +83,9 @@ async function newestOfEach(
   const found = await Promise.all([...byTarget.values()].map((slots) => newestUsable(bucket, slots, reader)));
   const wheels = found.filter((wheel) => wheel !== undefined);
   const stored = new Set(wheels.map(({ target }) => target));
-  return { wheels, missing: missingOf(query, stored), incompatible: [] };
+  const projects = new Set(wheels.map(({ name }) => name.project));
+  const missingProjects = query.projects.filter((project) => !projects.has(project));
+  return { wheels, missing: missingOf(query, stored), missingProjects, incompatible: [] };
 }
 
 async function newestUsable(
@@ -94,10 +107,31 @@ async function bestOfAll(
   reader: WheelReader,
   interpreter: Interpreter,
 ): Promise<Choice> {
-  const best = await bestUsable(byTarget, interpreter, reader);
-  const missing = missingOf(query, byTarget);
-  if (best !== undefined) return { wheels: [best], missing, incompatible: [] };
-  return { wheels: [], missing, incompatible: newestOf(byTarget).map(({ name }) => name.filename) };
+  const newest = newestOf(byTarget);
+  const stored = new Set(newest.map(({ name }) => name.project));
+  const wheels: StoredWheel[] = [];
+  const missingProjects: string[] = [];
+  for (const project of query.projects.length > 0 ? query.projects : [...stored].sort()) {
+    const best = await bestUsable(ofProject(byTarget, project), interpreter, reader);
+    if (best === undefined) missingProjects.push(project);
+    else wheels.push(best);
+  }
+  const incompatible = newest.filter(({ name }) => missingProjects.includes(name.project));
+  return {
+    wheels,
+    missing: missingOf(query, byTarget),
+    missingProjects,
+    incompatible: incompatible.map(({ name }) => name.filename),
+  };
+}
+
+/** The slots of the targets whose newest wheel is one of the project. */
+function ofProject(byTarget: CommitListing['byTarget'], project: string): CommitListing['byTarget'] {
+  const keep = (slot: readonly ListedWheel[]) => slot.filter(({ name }) => name.project === project);
+  const targets = [...byTarget].filter(([, [newest = []]]) => keep(newest).length > 0);
+  return new Map(
+    targets.map(([target, slots]) => [target, slots.map(keep).filter((slot) => slot.length > 0)]),
+  );
 }
 
 /** Replaces a wheel that must not be used by the next older one of its target, but not one that can't be installed. */
@@ -123,8 +157,8 @@ function newestOf(byTarget: CommitListing['byTarget']): ListedWheel[] {
   return [...byTarget.values()].flatMap(([newest = []]) => newest);
 }
 
-function missingOf({ targets }: Query, stored: { has(target: string): boolean }): string[] {
-  return targets === '*' ? [] : targets.filter((target) => !stored.has(target));
+function missingOf({ targets, expect }: Query, stored: { has(target: string): boolean }): string[] {
+  return (targets === '*' ? expect : targets).filter((target) => !stored.has(target));
 }
 
 /** The wheels of a commit, for an index page or a comment. */
@@ -161,42 +195,8 @@ export async function readCommit(
 }
 
 /** Whether all requested wheels were found. */
-export function isComplete({ wheels, missing }: LookUpResult): boolean {
-  return wheels.length > 0 && missing.length === 0;
-}
-
-/**
- * Repeats the look-up until all requested wheels are stored, or `seconds` have passed. Also retries after transient
- * errors.
- *
- * @param onWait - called before the first wait, and whenever look-ups begin to fail or to succeed again; with the error
- *   if the last look-up failed
- * @throws WheelStoreError if the last look-up failed, or one failed with an error that isn't transient
- */
-export async function lookUpUntil(
-  seconds: number,
-  onWait: (failure: WheelStoreError | undefined) => void,
-  ...parameters: Parameters<typeof lookUp>
-): Promise<LookUpResult> {
-  const [, , signal] = parameters;
-  // Not performance.now(), which loads half a dozen of Node's modules.
-  const end = process.uptime() + seconds;
-  let wasFailing: boolean | undefined;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, MAX_PAUSE_MS)) {
-    const result = await lookUp(...parameters).catch(transientFailure);
-    const left = (end - process.uptime()) * 1000;
-    const isFailing = result instanceof WheelStoreError;
-    if (isFailing && left <= 0) throw result;
-    if (!isFailing && (left <= 0 || isComplete(result))) return result;
-    if (isFailing !== wasFailing) onWait(isFailing ? result : undefined);
-    wasFailing = isFailing;
-    await delay(Math.min(pause, left), undefined, { signal });
-  }
-}
-
-function transientFailure(error: unknown): WheelStoreError {
-  if (error instanceof WheelStoreError && isTransient(error)) return error;
-  throw error;
+export function isComplete({ wheels, missing, missingProjects }: LookUpResult): boolean {
+  return wheels.length > 0 && missing.length === 0 && missingProjects.length === 0;
 }
 
 function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreError {
@@ -209,16 +209,29 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
   });
 }
 
-/** Describes a query, as part of a sentence: targets, commit, runs and prefix. */
-export function describeQuery({ place, targets, only, trust }: Query): string {
-  const what =
+/**
+ * Describes a query, as part of a sentence: targets, projects, version, commit, runs and prefix.
+ *
+ * @param older - how many older commits are looked up as well
+ */
+export function describeQuery(
+  { place, targets, projects, version, only, trust }: Query,
+  older: number,
+): string {
+  const targetNames =
     targets === '*'
       ? 'any target'
       : targets.map((name) => (name === '' ? 'a wheel without a target' : `target ${name}`)).join(', ');
+  const what = [
+    targetNames,
+    projects.length === 0 ? '' : ` of ${projects.join(', ')}`,
+    version === undefined ? '' : `, version ${version.text},`,
+  ].join('');
   const { run = 'any', attempt } = only;
   const runs = run === 'any' ? 'from any run' : `from run ${run}`;
   const hash = trust.sha256.length === 0 ? '' : ` with SHA-256 ${trust.sha256.join(' or ')}`;
   const oneAttempt = attempt === undefined ? '' : `, attempt ${attempt}`;
   const prefix = place.prefix === '' ? 'without a prefix' : `under the prefix ${place.prefix}`;
-  return `${what}${hash} of commit ${shortCommit(place.commit)}, ${runs}${oneAttempt}, ${prefix}`;
+  const commit = `commit ${shortCommit(place.commit)}${older === 0 ? '' : ` or ${older} older ones`}`;
+  return `${what}${hash} of ${commit}, ${runs}${oneAttempt}, ${prefix}`;
 }

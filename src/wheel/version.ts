@@ -93,6 +93,14 @@ export function comparePublic(a: Version, b: Version): number {
   );
 }
 
+/**
+ * Whether a version is the wanted one, as `==` decides (PEP 440, "Version matching"): if the wanted version has no local
+ * part, that of the other is ignored.
+ */
+export function isSameVersion(version: Version, wanted: Version): boolean {
+  return (wanted.local === undefined ? comparePublic : compareVersions)(version, wanted) === 0;
+}
+
 /** Trims like Python's `str.strip`. */
 export function stripSpace(text: string): string {
   let [start, end] = [0, text.length];
