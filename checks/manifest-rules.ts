@@ -13,6 +13,7 @@ type Exceptions = Readonly<Record<string, string>>;
 
 const INPUT_EXCEPTIONS: Exceptions = {
   path: 'store reads the wheel there, fetch writes wheels there',
+  commit: 'store accepts one commit, find and fetch several',
   target: 'store accepts one target, find and fetch several',
 };
 const OUTPUT_EXCEPTIONS: Exceptions = {

@@ -29,6 +29,8 @@ export interface Repository extends AsyncDisposable {
   readonly folder: string;
   /** The full hash of its commit, unique to this repository. */
   readonly commit: string;
+  /** Adds an empty commit, and returns its hash. */
+  commitAgain(): string;
   /** Runs a workflow of the repository until it ends. */
   run(workflow: string, given?: Given): Promise<WorkflowRun>;
 }
@@ -130,6 +132,7 @@ async function makeCommitted(
   return {
     folder,
     commit: commitAll(folder, home),
+    commitAgain: () => commit(folder, home),
     async run(workflow, given = {}) {
       const own = await mkdtemp(join(home, 'run-'));
       return runWorkflow(folder, own, [...actArguments(own, workflow, given), ...more], given);
@@ -144,21 +147,26 @@ async function copyActions(folder: string): Promise<void> {
 }
 
 function commitAll(folder: string, home: string): string {
-  const git = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync(
-      'git',
-      ['-C', folder, '-c', 'user.name=tests', '-c', 'user.email=tests@example.com', ...args],
-      { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: '1' } },
-    );
-    if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`);
-    return stdout.trim();
-  };
-  git('init', '--quiet', '--initial-branch=main');
-  git('remote', 'add', 'origin', 'https://github.com/octo/demo.git');
-  git('add', '--all', '--force');
-  // A random message makes the hash unique.
-  git('commit', '--quiet', '--message', randomUUID());
-  return git('rev-parse', 'HEAD');
+  git(folder, home, 'init', '--quiet', '--initial-branch=main');
+  git(folder, home, 'remote', 'add', 'origin', 'https://github.com/octo/demo.git');
+  git(folder, home, 'add', '--all', '--force');
+  return commit(folder, home);
+}
+
+/** A random message makes the hash unique. */
+function commit(folder: string, home: string): string {
+  git(folder, home, 'commit', '--quiet', '--allow-empty', '--message', randomUUID());
+  return git(folder, home, 'rev-parse', 'HEAD');
+}
+
+function git(folder: string, home: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(
+    'git',
+    ['-C', folder, '-c', 'user.name=tests', '-c', 'user.email=tests@example.com', ...args],
+    { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: home, GIT_CONFIG_NOSYSTEM: '1' } },
+  );
+  if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`);
+  return stdout.trim();
 }
 
 /** @param own - an empty folder for the files of the run */

@@ -38,6 +38,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(index, { recursive: true, force: true }));
 
+/** A wheel as the project of the tests builds it, with an extra. */
+const recipe: WheelRecipe = {
+  files: {
+    'lattice/__init__.py': strToU8('def points(width, height):\n    return range(width * height)\n'),
+  },
+  metadata: ['Provides-Extra: test', 'Requires-Dist: pytest; extra == "test"'],
+};
+
 /** The fenced YAML blocks of the README, in order. */
 async function blocksOfReadme(): Promise<string[]> {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
@@ -309,15 +317,25 @@ describe('examples/benchmark.yml', () => {
   });
 });
 
+describe('examples/newest-commit.yml', () => {
+  test('the newest commit has one of two wheels: the one before it is tested, with its own tests', async () => {
+    await using repository = await repositoryWith(await example('newest-commit.yml'));
+    const before = repository.commit;
+    const after = repository.commitAgain();
+    const [one, other] = ['cp312-manylinux_x86_64', 'cp313-manylinux_x86_64'];
+    for (const path of [`${after}/6_1/${one}`, `${before}/5_1/${one}`, `${before}/5_1/${other}`])
+      await bucket.put(`builds/${path}/${WHEEL}`, wheelBytes(WHEEL, recipe));
+    const done = await run(repository, { event: 'schedule' });
+    expectJobs(done, { test: 'success' });
+    expect(done.jobs.test!.steps.wheel?.outputs).toMatchObject({ commit: before, 'run-id': '5' });
+    expect(logsOf(done, 'test')).toContain(`HEAD is now at ${before.slice(0, 7)}`);
+    expect(logsOf(done, 'test')).toContain('tested 12');
+  });
+});
+
 describe('examples/test-other-pythons.yml', () => {
   test('each job installs the wheel for its interpreter', async () => {
     await using repository = await repositoryWith(await example('test-other-pythons.yml'));
-    const recipe: WheelRecipe = {
-      files: {
-        'lattice/__init__.py': strToU8('def points(width, height):\n    return range(width * height)\n'),
-      },
-      metadata: ['Provides-Extra: test', 'Requires-Dist: pytest; extra == "test"'],
-    };
     for (const name of ['lattice-1.0-cp27-none-any.whl', WHEEL]) {
       const bytes = wheelBytes(name, recipe);
       await bucket.put(`builds/${repository.commit}/5_1/${name.split('-')[2]}/${name}`, bytes);
