@@ -8,13 +8,13 @@ import { WheelStoreError } from '../errors.ts';
 import { type FetchInputs, readFetchInputs } from '../runner/inputs.ts';
 import { noteFetched, notesKey } from '../runner/job-notes.ts';
 import { describeWheel, info, infoGroup, notice, requestTracer, trace } from '../runner/log.ts';
-import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
+import { indexUrl, type LinkedWheel, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
 import { progressLogger } from '../runner/progress.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
 import { downloadWheels, type FetchedWheel } from '../slots/download.ts';
 import { isComplete } from '../slots/lookup.ts';
-import { type LookUpOutcome, lookUpWheels } from './look-up.ts';
+import { type LookUpOutcome, lookUpWheels, shownTargets } from './look-up.ts';
 
 /**
  * Downloads the commit's wheels into the folder `path`: all that were requested, or none.
@@ -28,7 +28,7 @@ export async function fetch(signal: AbortSignal): Promise<void> {
   const bucket = await openBucket(inputs.bucket, requestTracer());
   try {
     const found = await lookUpWheels(bucket, inputs, signal);
-    if (!isComplete(found)) failUnlessIgnored(inputs, found);
+    if (!isComplete(found)) await failUnlessIgnored(bucket, inputs, found);
     infoGroup(
       `Found ${found.wheels.length} wheels`,
       found.wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
@@ -58,11 +58,20 @@ async function openCacheIfWanted({ cache }: FetchInputs): Promise<ActionsCache |
   return openCache(cache);
 }
 
-function failUnlessIgnored(inputs: FetchInputs, { notStored, otherVersions }: LookUpOutcome): void {
+async function failUnlessIgnored(bucket: Bucket, inputs: FetchInputs, found: LookUpOutcome): Promise<void> {
+  const { notStored, otherVersions } = found;
   if (inputs.onMissing === 'ignore') {
     info(`Not stored: ${notStored}. Continuing without it (on-missing: ignore).`);
     return;
   }
+  const wheels = await linkWheels(bucket, found.wheels);
+  await writeReport(
+    inputs,
+    found,
+    'Nothing fetched',
+    wheels,
+    await indexUrl(bucket, found.place, found.hasIndex),
+  );
   throw new WheelStoreError({
     title: 'Wheel not stored',
     reason: `Not stored: ${notStored}.`,
@@ -98,17 +107,27 @@ async function setOutputsAndSummary(
 ): Promise<void> {
   const wheels = await linkWheels(bucket, found.wheels);
   const paths = fetched.map(({ path }) => path);
-  const answered = { ...inputs, place: found.place };
   const index = await indexUrl(bucket, found.place, found.hasIndex);
-  setWheelOutputs(answered, wheels, isComplete(found), index);
+  setWheelOutputs({ ...inputs, place: found.place }, wheels, isComplete(found), index);
   core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
   core.setOutput('wheel-paths', JSON.stringify(paths));
   const heading = wheels.length > 0 ? `${countWheels(wheels)} fetched` : 'No wheel to fetch';
+  await writeReport(inputs, found, heading, wheels, index);
+}
+
+async function writeReport(
+  inputs: FetchInputs,
+  found: LookUpOutcome,
+  heading: string,
+  wheels: readonly LinkedWheel[],
+  index: string | undefined,
+): Promise<void> {
   await writeSummary({
     heading,
-    inputs: answered,
+    inputs: { ...inputs, place: found.place },
     wheels,
     index,
+    requested: shownTargets(inputs),
     ...(isComplete(found) ? {} : { reason: `Not stored: ${found.notStored}.` }),
   });
 }

@@ -10,7 +10,7 @@ import { describeWheel, info, infoGroup, requestTracer, warn } from '../runner/l
 import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
 import { isComplete } from '../slots/lookup.ts';
-import { lookUpWheels } from './look-up.ts';
+import { lookUpWheels, shownTargets } from './look-up.ts';
 
 const BUILD_NEEDED = 'Build needed';
 
@@ -54,11 +54,10 @@ async function lookUpAndReport(bucket: Bucket, inputs: FindInputs, signal: Abort
   setWheelOutputs(answered, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
   await noteVerdicts(notesKey(answered), verdicts(inputs, found.wheels, skipBuild));
-  await writeSummary(
-    skipBuild
-      ? { heading: `${countWheels(wheels)} found, the build can be skipped`, inputs: answered, wheels, index }
-      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.`, inputs: answered, wheels, index },
-  );
+  const outcome = skipBuild
+    ? { heading: `${countWheels(wheels)} found, the build can be skipped` }
+    : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.` };
+  await writeSummary({ ...outcome, inputs: answered, wheels, index, requested: shownTargets(inputs) });
 }
 
 /** Whether the build of each target can be skipped, for a store step of this job. */

@@ -70,6 +70,12 @@ function warnOfUnknownTargets({ targets, expect, wait }: LookUpInputs): void {
     );
 }
 
+/** The targets of which the job summary shows whether they are stored. With `for-python`, not all are looked at. */
+export function shownTargets({ targets, expect, forPython }: LookUpInputs): readonly string[] {
+  if (forPython !== undefined) return [];
+  return targets === '*' ? expect : targets;
+}
+
 /** Logs the warnings of a look-up. */
 export function showWarnings({ warnings }: Pick<LookUpResult, 'warnings'>): void {
   for (const { text, title } of warnings.slice(0, MAX_WARNINGS)) warn(text, title);

@@ -13,3 +13,18 @@ export function escapeCell(text: string): string {
 export function code(text: string): string {
   return `<code>${escapeCell(text)}</code>`;
 }
+
+/**
+ * Renders a table.
+ *
+ * @param head - Markdown, as are the cells of the rows
+ * @param right - the columns to align to the right
+ */
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly number[] = [],
+): string {
+  const lines = head.map((_, column) => (right.includes(column) ? '--:' : ':--'));
+  return [head, lines, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

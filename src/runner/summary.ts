@@ -6,10 +6,11 @@ import { shortCommit } from '../slots/layout.ts';
 import { messageOf } from '../untrusted/foreign-text.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import type { Inventory } from '../wheel/largest.ts';
+import { renderCompleteness } from './completeness.ts';
 import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
 import { printable, trace } from './log.ts';
-import { code, escapeCell } from './markdown.ts';
+import { code, escapeCell, table } from './markdown.ts';
 import type { LinkedWheel } from './outputs.ts';
 import { quoted, shellSafe } from './shell.ts';
 
@@ -22,6 +23,8 @@ export interface Report {
   readonly index: string | undefined;
   /** Why a wheel is missing: one or more sentences, shown below the heading. */
   readonly reason?: string;
+  /** The targets of a look-up of several: a table shows which of them are stored. */
+  readonly requested?: readonly string[];
   /** The files of the wheel, if there is only one. */
   readonly inventory?: Inventory;
   readonly before?: EarlierSize;
@@ -66,6 +69,7 @@ export function renderSummary(report: Report): string {
   const parts = [`### ${escapeCell(heading)}`];
   if (reason !== undefined) parts.push(escapeCell(reason));
   if (first !== undefined && more.length === 0) parts.push(details(first, report), install(first));
+  parts.push(...completeness(report));
   // The table comes after the commands, so that only the table is cut if the summary is too long.
   if (more.length > 0) parts.push(installSeveral(wheels, report.index), overview(wheels, report.inputs));
   if (first !== undefined && inventory !== undefined) parts.push(contents(inventory, first.size));
@@ -115,6 +119,13 @@ function sizeChange(size: number, { size: old, earlier }: EarlierSize, inputs: C
   const commit = code(shortCommit(earlier.commit));
   const linked = onGitHub(inputs, `commit/${earlier.commit}`, commit);
   return `${difference} against ${linked}, ${escapeCell(earlier.description)}`;
+}
+
+/** Nothing if one target or all stored ones were requested. */
+function completeness({ requested = [], wheels, inputs }: Report): string[] {
+  if (requested.length < 2) return [];
+  const origins = new Map(wheels.map((wheel) => [wheel.target, storedBy(wheel, inputs)]));
+  return [renderCompleteness(requested.map((name) => ({ name, origin: origins.get(name) })))];
 }
 
 function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string {
@@ -213,16 +224,6 @@ function commands(...each: readonly (readonly [args: string, comment?: string])[
     return ['```sh', ...lines.map(printable), '```'].join('\n');
   };
   return `${block('pip install')}\n${block('uv pip install')}`;
-}
-
-/** @param right - the columns to align to the right */
-function table(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-  right: readonly number[] = [],
-): string {
-  const lines = head.map((_, column) => (right.includes(column) ? '--:' : ':--'));
-  return [head, lines, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 /** A collapsed section. The empty lines make GitHub render the Markdown in it. */
