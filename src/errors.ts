@@ -15,6 +15,7 @@ export const ERROR_TITLES = [
   'More than one wheel',
   'Not a wheel filename',
   'Broken wheel',
+  'Broken sdist',
   'Wheel unreadable',
   'Search too large',
   'Wheel changed',

@@ -3,8 +3,8 @@
 /** An entry of POSIX's ustar format (pax(1), "ustar Interchange Format"). */
 export interface TarEntry {
   readonly name: string;
-  /** `0` a file, `1` a hard link, `2` a symbolic link, `5` a folder. */
-  readonly type?: '0' | '1' | '2' | '5';
+  /** `0` a file, `1` a hard link, `2` a symbolic link, `3` a character device, `5` a folder, `6` a named pipe. */
+  readonly type?: '0' | '1' | '2' | '3' | '5' | '6';
   /** The target of a link. */
   readonly target?: string;
   readonly body?: Uint8Array;

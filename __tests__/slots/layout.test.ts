@@ -38,7 +38,18 @@ describe('keys', () => {
     expect(readWheelKey(place, key)).toMatchObject({ key, run: undefined, attempt: undefined, target: '' });
   });
 
+  test('the sdist has a target that no wheel has', () => {
+    const slot = { prefix: 'builds', commit, run: '7', attempt: '2', target: 'sdist' };
+    const name = { filename: 'foo-1.0.tar.gz', project: 'foo', tags: [] };
+    expect(readWheelKey(slot, wheelKey(slot, 'foo-1.0.tar.gz'))).toMatchObject({ target: 'sdist', name });
+    expect(readWheelKey(slot, wheelKey(slot, W))).toBeUndefined();
+  });
+
   test.each([
+    [`builds/${commit}/7_2/foo-1.0.tar.gz`],
+    [`builds/${commit}/7_2/linux/foo-1.0.tar.gz`],
+    [`builds/${commit}/foo-1.0.tar.gz`],
+    [`builds/${commit}/7_2/sdist/foo-latest.tar.gz`],
     [`builds/${commit}/7_2/x.txt`],
     [`builds/${commit}/7_2/`],
     [`builds/${commit}/7_2/foo-latest-py3-none-any.whl`],

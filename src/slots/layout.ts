@@ -3,6 +3,7 @@
  *
  *     {prefix}/{commit}/{run}_{attempt}/{wheel}            a slot without a target
  *     {prefix}/{commit}/{run}_{attempt}/{target}/{wheel}   a slot with a target
+ *     {prefix}/{commit}/{run}_{attempt}/sdist/{sdist}      the slot of the source distribution
  *     {prefix}/{commit}/{wheel}                            the old flat layout: read but never written
  *     {prefix}/{commit}/index.html                         the commit's index page
  *     {prefix}/{commit}/{project}/index.html               the same, for one project
@@ -10,6 +11,7 @@
 import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 import { readWheelFilename, type WheelName, wheelNameFault } from '../wheel/filename.ts';
+import { readSdistFilename } from '../wheel/sdist-filename.ts';
 
 /** The folder for all wheels of one commit. */
 export interface CommitPlace {
@@ -39,6 +41,9 @@ export interface PlacedWheel {
   /** undefined in the old flat layout. */
   readonly attempt: string | undefined;
 }
+
+/** The target of the source distribution. No wheel has it. */
+export const SDIST_TARGET = 'sdist';
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const TARGET = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
@@ -127,7 +132,7 @@ export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | und
   const folder = commitFolder(place);
   if (!key.startsWith(folder)) return undefined;
   const segments = key.slice(folder.length).split('/');
-  const name = segments.length <= 3 ? readWheelFilename(segments.at(-1)!) : undefined;
+  const name = segments.length <= 3 ? readFilename(segments) : undefined;
   if (name === undefined) return undefined;
   if (segments.length === 1) return { key, name, target: '', run: undefined, attempt: undefined };
   const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
@@ -135,6 +140,12 @@ export function readWheelKey(place: CommitPlace, key: string): PlacedWheel | und
   if (run === undefined || attempt === undefined || !isDecimal(run) || !isDecimal(attempt)) return undefined;
   if (segments.length === 3 && !isTarget(target)) return undefined;
   return { key, name, target, run, attempt };
+}
+
+function readFilename(segments: readonly string[]): WheelName | undefined {
+  const filename = segments.at(-1)!;
+  const isSdist = segments.length === 3 && segments[1] === SDIST_TARGET;
+  return isSdist ? readSdistFilename(filename) : readWheelFilename(filename);
 }
 
 /**

@@ -107,7 +107,8 @@ async function bestOfAll(
   reader: WheelReader,
   interpreter: Interpreter,
 ): Promise<Choice> {
-  const newest = newestOf(byTarget);
+  // An sdist has no tags. It is never what the interpreter would install, even if no wheel is.
+  const newest = newestOf(byTarget).filter(({ name }) => name.tags.length > 0);
   const stored = new Set(newest.map(({ name }) => name.project));
   const wheels: StoredWheel[] = [];
   const missingProjects: string[] = [];

@@ -3,7 +3,7 @@ import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 import { readVersion, type Version } from './version.ts';
 
-/** A parsed wheel filename. */
+/** A parsed filename of a wheel, or of an sdist, which has neither build nor tags. */
 export interface WheelName {
   readonly filename: string;
   /** Normalised (PEP 503). */
@@ -25,11 +25,11 @@ const FORM = '{project}-{version}(-{build})-{python}-{abi}-{platform}.whl';
 const FORM_REMEDY = `The form is ${FORM}, such as foo-1.0+cu121-cp312-cp312-linux_x86_64.whl.`;
 
 /** Workflows paste outputs into shell commands, so characters with a meaning in a shell are not allowed. */
-const INVALID_CHARACTER = /[^A-Za-z0-9_.+!-]/u;
+export const INVALID_CHARACTER = /[^A-Za-z0-9_.+!-]/u;
 const PROJECT = /^[A-Za-z0-9_.]+$/;
 const TAG_PART = /^[A-Za-z0-9_]+$/;
 /** The longest key in S3, in bytes; valid names are ASCII. Limits of the file system show when a file is written. */
-const MAX_LENGTH = 1_024;
+export const MAX_LENGTH = 1_024;
 /** Compressed sets multiply; real wheels have fewer than a hundred tags. */
 const MAX_TAGS = 1_000;
 

@@ -1,4 +1,4 @@
-/** Checks METADATA and WHEEL, the two files that describe a wheel. */
+/** Checks METADATA and WHEEL, the two files that describe a wheel, and PKG-INFO, which describes an sdist. */
 
 import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
@@ -34,34 +34,35 @@ const MAX_TAG_LINES = 1_000;
 const MAX_REQUIREMENTS = 10_000;
 
 /**
- * Checks that METADATA (core metadata specification) has the project and version of the filename. If only the local
+ * Checks that METADATA or PKG-INFO (core metadata specification) has the project and version of the filename. If only the local
  * part of the version differs, that is just a warning: pip installs such a wheel by path or URL, but not by name.
  *
  * @throws WheelStoreError if the project or version differs, or if pip cannot parse a requirement
  */
 export function checkMetadata(headers: Headers, name: WheelName): Metadata {
   const { filename } = name;
+  const file = metadataFile(name);
   const project = headers.get('name')?.[0];
-  if (project === undefined) throw broken(filename, 'has no Name in its METADATA');
+  if (project === undefined) throw broken(filename, `has no Name in its ${file}`);
   if (normaliseProject(project) !== name.project) {
     throw broken(
       filename,
-      `has the project ${quote(project)} in its METADATA, but ${quote(name.project)} in its filename`,
+      `has the project ${quote(project)} in its ${file}, but ${quote(name.project)} in its filename`,
     );
   }
   const version = headers.get('version')?.[0];
-  if (version === undefined) throw broken(filename, 'has no Version in its METADATA');
+  if (version === undefined) throw broken(filename, `has no Version in its ${file}`);
   const read = readVersion(version);
   if (read === undefined) {
     throw broken(
       filename,
-      `has the Version ${quote(version)} in its METADATA, which is not a version (PEP 440)`,
+      `has the Version ${quote(version)} in its ${file}, which is not a version (PEP 440)`,
     );
   }
   if (comparePublic(read, name.version) !== 0) {
     throw broken(
       filename,
-      `has the version ${quote(version)} in its METADATA, but ${quote(name.version.text)} in its filename`,
+      `has the version ${quote(version)} in its ${file}, but ${quote(name.version.text)} in its filename`,
     );
   }
   checkRequirements(headers.get('requires-dist') ?? [], name);
@@ -74,29 +75,36 @@ export function checkMetadata(headers: Headers, name: WheelName): Metadata {
       ...(compareVersions(read, name.version) === 0
         ? []
         : [
-            `${quote(filename)} has the version ${quote(version)} in its METADATA: pip installs it by its path or URL, but not by its name.`,
+            `${quote(filename)} has the version ${quote(version)} in its ${file}: pip installs it by its path or URL, but not by its name.`,
           ]),
       ...(requiresPython === undefined || isSpecifierSet(requiresPython)
         ? []
         : [
-            `${quote(filename)} has the Requires-Python ${quote(requiresPython)} in its METADATA, which is not a set of version specifiers: pip ignores it, uv and PyPI refuse it.`,
+            `${quote(filename)} has the Requires-Python ${quote(requiresPython)} in its ${file}, which is not a set of version specifiers: pip ignores it, uv and PyPI refuse it.`,
           ]),
     ],
   };
 }
 
-function checkRequirements(requirements: readonly string[], { filename }: WheelName): void {
+/** Core metadata specification: sdists have the same fields in another file. */
+function metadataFile({ filename }: WheelName): string {
+  return filename.endsWith('.whl') ? 'METADATA' : 'PKG-INFO';
+}
+
+function checkRequirements(requirements: readonly string[], name: WheelName): void {
+  const { filename } = name;
+  const file = metadataFile(name);
   if (requirements.length > MAX_REQUIREMENTS) {
     throw broken(
       filename,
-      `has ${requirements.length} Requires-Dist in its METADATA, more than ${MAX_REQUIREMENTS}`,
+      `has ${requirements.length} Requires-Dist in its ${file}, more than ${MAX_REQUIREMENTS}`,
     );
   }
   const wrong = requirements.find((requirement) => !isRequirement(stripSpace(requirement)));
   if (wrong === undefined) return;
   throw broken(
     filename,
-    `has the Requires-Dist ${quote(wrong)} in its METADATA, which is not a requirement (PEP 508)`,
+    `has the Requires-Dist ${quote(wrong)} in its ${file}, which is not a requirement (PEP 508)`,
   );
 }
 
