@@ -23,13 +23,13 @@ export function readBoolean(name: string, fallback: boolean): boolean {
 }
 
 /**
- * The `target` of a store step: one name, or empty for the only wheel.
+ * The `target` of a store step: one name, empty for the only wheel, or `*` for each wheel its own.
  *
  * @throws WheelStoreError if it is not a valid name
  */
 export function readTarget(): string {
   const target = core.getInput('target', { trimWhitespace: false }).replace(/^ +| +$/g, '');
-  if (target !== '') checkTarget(target);
+  if (target !== '' && target !== '*') checkTarget(target);
   return target;
 }
 
@@ -39,21 +39,41 @@ export function readTarget(): string {
  * @throws WheelStoreError if one is not a valid name
  */
 export function readTargets(): readonly string[] | '*' {
-  const names = core
-    .getInput('target')
-    .split(/[,\r\n]/)
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
+  const names = readNames('target');
   if (names.length === 0) return [''];
   if (names.length === 1 && names[0] === '*') return '*';
-  names.forEach(checkTarget);
-  return [...new Set(names)];
+  for (const name of names) checkTarget(name);
+  return names;
 }
 
-function checkTarget(target: string): void {
+/**
+ * The `expect` of a step: names of targets that must be among all.
+ *
+ * @param targets - `*`: all
+ * @throws WheelStoreError if one is not a valid name, or `target` is not `*`
+ */
+export function readExpect(targets: readonly string[] | '*'): readonly string[] {
+  const names = readNames('expect');
+  for (const name of names) checkTarget(name, 'expect');
+  if (names.length === 0 || targets === '*') return names;
+  throw badInput(
+    'expect',
+    names.join(', '),
+    "is set, but 'target' is not *",
+    "Set target: '*', or leave expect empty: all named targets are required anyway.",
+  );
+}
+
+/** Names separated by commas or line breaks, without duplicates. */
+function readNames(input: string): string[] {
+  const names = core.getInput(input).split(/[,\r\n]/);
+  return [...new Set(names.map((name) => name.trim()).filter((name) => name !== ''))];
+}
+
+function checkTarget(target: string, input = 'target'): void {
   if (isTarget(target)) return;
   throw badInput(
-    'target',
+    input,
     target,
     'is not one segment of letters, digits and . _ + -',
     'Write it like linux-x86_64-cp312, at most 100 characters, beginning with a letter or digit.',
