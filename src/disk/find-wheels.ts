@@ -4,7 +4,7 @@ import nodePath, { basename, dirname, join, resolve, sep } from 'node:path';
 import { WheelStoreError } from '../errors.ts';
 import { firstOf, oneLine, quote } from '../untrusted/quote.ts';
 import { faultOf, isAbsence } from './disk.ts';
-import { covers, type Glob, isGlob, readGlobs, search } from './glob.ts';
+import { covers, type Glob, isGlob, readGlobs } from './glob.ts';
 import { unreadable } from './open-wheel.ts';
 import {
   expandHome,
@@ -15,6 +15,7 @@ import {
   readPathLines,
   unexpandedIn,
 } from './path-lines.ts';
+import { search } from './search.ts';
 
 /** How many files one error message lists. */
 const MAX_LISTED = 10;
@@ -119,7 +120,7 @@ async function meaningOf(
     if (!isAbsence(error) && !isGlob(path)) throw error;
   });
   if (stats !== undefined) {
-    const globs = [{ root: absolute, segments: [], ignoresCase: sep === '\\' }];
+    const globs = [{ root: absolute, segments: [], onlyFolders: false, ignoresCase: sep === '\\' }];
     const kind = stats.isDirectory() ? 'folder' : 'file';
     return { path, existing: kind, globs };
   }
