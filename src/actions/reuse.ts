@@ -1,7 +1,9 @@
 /** Whether a store step that finds no wheel may reuse the stored one. docs/slots.md describes the rules. */
 import type { Bucket } from '../bucket/bucket.ts';
-import { describeSearch, type Search } from '../disk/find-wheels.ts';
+import { describeSearch } from '../disk/describe-search.ts';
+import type { Search } from '../disk/find-wheels.ts';
 import { type NearbyWheel, wheelsNearby } from '../disk/nearby.ts';
+import { suggestPath } from '../disk/suggest-path.ts';
 import { WheelStoreError } from '../errors.ts';
 import { jobStartTime } from '../provenance/left-over.ts';
 import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
@@ -20,8 +22,12 @@ export async function checkBuildNotRequired(
   signal: AbortSignal,
 ): Promise<void> {
   if (verdicts[inputs.target] !== 'build') return;
-  const notFound = describeSearch(inputs.path, search, await nearby(inputs, signal));
-  throw noWheelError(`A find step of this job said that the build is needed, but there is ${notFound}.`);
+  const seen = await nearby(inputs, signal);
+  const notFound = describeSearch(inputs.path, search, seen);
+  throw noWheelError(
+    `A find step of this job said that the build is needed, but there is ${notFound}.`,
+    suggestPath(search, seen, inputs),
+  );
 }
 
 /**
@@ -42,8 +48,10 @@ export async function reusableWheel(
   showWarnings(found);
   const wheel = found.wheels[0];
   if (wheel === undefined) {
+    const seen = await nearby(inputs, signal);
     throw noWheelError(
-      `There is ${describeSearch(inputs.path, search, await nearby(inputs, signal))}; the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
+      `There is ${describeSearch(inputs.path, search, seen)}; the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
+      suggestPath(search, seen, inputs),
     );
   }
   await checkBuildWasSkipped(inputs, search, wheel, notes, signal);
@@ -67,17 +75,16 @@ async function checkBuildWasSkipped(
   const signs = signsOfBuild(stored.name.project, verdicts[inputs.target], seen);
   if (signs.length === 0) return;
   const notFound = describeSearch(inputs.path, search, signs);
-  throw noWheelError(`There is ${notFound}. A build seems to have run, so the stored wheel is not reused.`);
+  throw noWheelError(
+    `There is ${notFound}. A build seems to have run, so the stored wheel is not reused.`,
+    suggestPath(search, signs, inputs),
+  );
 }
 
 function nearby({ workspace, home }: StoreInputs, signal: AbortSignal): Promise<NearbyWheel[]> {
   return wheelsNearby(workspace, signal, home);
 }
 
-function noWheelError(reason: string): WheelStoreError {
-  return new WheelStoreError({
-    title: 'No wheel',
-    reason,
-    remedy: "Check that the build ran and that 'path' is where it writes the wheel.",
-  });
+function noWheelError(reason: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({ title: 'No wheel', reason, remedy });
 }

@@ -2,7 +2,8 @@
 import { basename } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
-import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
+import { describeOthers, describeSearch } from '../disk/describe-search.ts';
+import { findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
 import { type Title, WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit } from '../provenance/commits.ts';
 import { checkLeftOver, jobStartTime } from '../provenance/left-over.ts';
@@ -33,6 +34,8 @@ export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
   const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
   const path = onlyWheel(search);
+  const others = describeOthers(search);
+  if (others !== undefined) info(others);
   const checked = path === undefined ? undefined : await checkWheel(path, inputs, signal);
   const notes = await readNotes(notesKey(inputs));
   if (checked === undefined) await checkBuildNotRequired(inputs, search, notes, signal);

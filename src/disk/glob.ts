@@ -124,6 +124,22 @@ function readSet(
   return name[index] === ']' ? { token: { isNegated, ranges }, end: index } : undefined;
 }
 
+/**
+ * The folder that all the globs of a pattern start in: everything before the first wildcard.
+ *
+ * @param globs - at least one
+ * @param system - `path.posix` or `path.win32`; the runner's own by default
+ */
+export function folderOfGlobs(globs: readonly Glob[], system: System = nodePath): string {
+  const [first = '', ...folders] = globs.map(({ root, segments }) =>
+    segments.length === 0 ? system.dirname(root) : root,
+  );
+  let common = first;
+  const holds = (folder: string) => `${folder}${system.sep}`.startsWith(`${common}${system.sep}`);
+  while (!folders.every(holds) && system.dirname(common) !== common) common = system.dirname(common);
+  return common;
+}
+
 /** Backtracks to the last `*` only, so that a match takes at most pattern length times name length steps. */
 function matchesName(tokens: readonly Token[], name: string): boolean {
   let token = 0;
