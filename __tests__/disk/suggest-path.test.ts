@@ -69,7 +69,9 @@ describe('without a wheel elsewhere', () => {
   });
 
   test('the wheel that is still to be built, if there is a source distribution', () => {
-    expect(suggest(searched('dist', { others: ['demo-1.0.tar.gz'] }))).toContain('build the wheel too');
+    const others = ['demo-1.0.tar.gz'];
+    expect(suggest(searched('dist', { folder: '/w/repo/dist', others }))).toContain('build the wheel too');
+    expect(suggest(searched('dist', { others }))).toContain('Check that the build ran');
   });
 
   test('the build', () => {

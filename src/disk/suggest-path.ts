@@ -49,7 +49,9 @@ export function suggestPath(
       .map((folder) => `path: ${inputFor(folder, base, system)}`);
     return `Did you mean ${inputs.join(' or ')}?`;
   }
-  if (lines.some(({ others }) => others.some((name) => /\.(?:tar\.gz|zip)$/i.test(name)))) {
+  // If the folder does not exist, `others` are the files of one above it.
+  const instead = lines.filter(({ missing }) => missing === undefined).flatMap(({ others }) => others);
+  if (instead.some((name) => name.endsWith('.tar.gz'))) {
     return 'Only a source distribution seems to have been built: build the wheel too, for example with python -m build or uv build.';
   }
   return "Check that the build ran and that 'path' is where it writes the wheel.";
