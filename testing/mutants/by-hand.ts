@@ -205,6 +205,20 @@ export const BY_HAND: readonly Edit[] = [
     tests: fetch('has less free'),
   },
   {
+    name: 'path: an excluded folder excludes the files beside it',
+    file: 'src/disk/glob.ts',
+    find: ' && !glob.onlyFolders;',
+    replace: ';',
+    tests: ['disk/glob', '-t', 'exclusion covers'],
+  },
+  {
+    name: 'path: wheels that a pattern leaves out are not named',
+    file: 'src/disk/find-wheels.ts',
+    find: '[...wheels.map((wheel) => basename(wheel)), ...others]',
+    replace: '[...others]',
+    tests: ['contract/paths', '-t', 'would have matched'],
+  },
+  {
     name: 'download: a range may come from another object',
     file: 'src/bucket/download.ts',
     find: "expected !== actual) return 'another object';",
