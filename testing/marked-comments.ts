@@ -24,4 +24,5 @@ export const content = (...targets: readonly string[]): CommentContent => ({
     size: 1000,
   })),
   indexUrl: undefined,
+  together: undefined,
 });

@@ -64,7 +64,7 @@ describe('case 52: invisible characters are escaped', () => {
     expect(shownText(escapeCell(`a${character}b`))).toBe(`a${shown}b`);
     const entry = { target: `t${character}`, filename: 'x', url: 'https://x/y', size: 1 };
     const marker = { key: 'k', run: '1', attempt: '1', commit: 'c', by: 'b' };
-    const comment = renderComment(marker, { entries: [entry], indexUrl: undefined });
+    const comment = renderComment(marker, { entries: [entry], indexUrl: undefined, together: undefined });
     expect(shownText(comment)).toContain(`t${shown}`);
     expect(comment).not.toContain(character === '\n' ? '' : character);
     const page = renderIndexPage({

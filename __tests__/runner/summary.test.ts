@@ -3,8 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { printable } from '../../src/runner/log.ts';
 import type { LinkedWheel } from '../../src/runner/outputs.ts';
-import { shellSafe } from '../../src/runner/shell.ts';
 import { type Report, renderSummary } from '../../src/runner/summary.ts';
+import { shellSafe } from '../../src/untrusted/shell.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import { runPython } from '../../testing/python.ts';
 import { ROOT, shownText } from '../../testing/runner.ts';
@@ -114,6 +114,22 @@ describe('the commands to install', () => {
     const bar = wheelOf('bar-1!2.0+cu121-py3-none-any.whl', { target: 'bar' });
     expect(commandsIn(summaryOf([foo, bar], { index: INDEX }))[0]).toBe(
       `pip install --find-links "${INDEX}" foo==1.0 'bar==1!2.0+cu121'`,
+    );
+  });
+
+  test.each([
+    ['and its page', INDEX, `--find-links "${INDEX}" foo==1.0 'bar==1!2.0'`],
+    ['without a page', undefined, `"${foo.plainUrl}"`],
+  ])('one wheel of a commit with several projects, %s', (_title, index, args) => {
+    const projects = new Set(['foo', 'bar']);
+    const alongside = [parseWheelFilename('bar-1!2.0-py3-none-any.whl')];
+    expect(commandsIn(summaryOf([foo], { index, projects, alongside }))[0]).toBe(`pip install ${args}`);
+  });
+
+  test('several projects, of which one has several versions: the highest', () => {
+    const wheels = [foo, wheelOf('foo-2.0-py3-none-any.whl'), wheelOf('bar-1.0-py3-none-any.whl')];
+    expect(commandsIn(summaryOf(wheels, { index: INDEX }))[0]).toBe(
+      `pip install --find-links "${INDEX}" foo==2.0 bar==1.0`,
     );
   });
 

@@ -106,6 +106,7 @@ async function setOutputsAndSummary(
     inputs,
     wheels,
     index,
+    projects: found.projects,
     ...(isComplete(found) ? {} : { reason: `Not stored: ${found.notStored}.` }),
   });
 }

@@ -53,10 +53,11 @@ async function lookUpAndReport(bucket: Bucket, inputs: FindInputs, signal: Abort
   setWheelOutputs(inputs.bucket, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
   await noteVerdicts(notesKey(inputs), verdicts(inputs, found.wheels));
+  const report = { inputs, wheels, index, projects: found.projects };
   await writeSummary(
     skipBuild
-      ? { heading: `${countWheels(wheels)} found, the build can be skipped`, inputs, wheels, index }
-      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.`, inputs, wheels, index },
+      ? { heading: `${countWheels(wheels)} found, the build can be skipped`, ...report }
+      : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.`, ...report },
   );
 }
 

@@ -7,7 +7,7 @@ import { jobStartTime } from '../provenance/left-over.ts';
 import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
 import type { StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
-import { lookUp, type Query } from '../slots/lookup.ts';
+import { type LookUpResult, lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { storedBy } from '../slots/trust.ts';
 import { showWarnings } from './look-up.ts';
@@ -35,7 +35,7 @@ export async function reusableWheel(
   search: Search,
   notes: Notes,
   signal: AbortSignal,
-): Promise<{ readonly wheel: StoredWheel; readonly hasIndex: boolean }> {
+): Promise<{ readonly wheel: StoredWheel } & Pick<LookUpResult, 'hasIndex' | 'projects'>> {
   const { place, target } = inputs;
   const query: Query = { place, targets: [target], only: {}, trust: storedBy(inputs.repository) };
   const found = await lookUp(bucket, query, signal);
@@ -47,7 +47,7 @@ export async function reusableWheel(
     );
   }
   await checkBuildWasSkipped(inputs, search, wheel, notes, signal);
-  return { wheel, hasIndex: found.hasIndex };
+  return { wheel, hasIndex: found.hasIndex, projects: found.projects };
 }
 
 /** @throws WheelStoreError if a wheel elsewhere suggests that the build ran */

@@ -88,12 +88,28 @@ async function storeWheel(
       ? `Stored ${where}.`
       : `Nothing to upload: ${where} already holds the same bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
   );
-  const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
-  const report = await setOutputs(bucket, inputs, placed.wheel, false, hasIndex);
+  const listed = await updateIndex(bucket, inputs, placed.wheel, signal);
+  const report = await setOutputs(bucket, inputs, placed.wheel, false, listed !== undefined);
   const before = await readEarlierSize(bucket, inputs, placed.wheel, signal);
-  const details = { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
+  const details = {
+    inventory: contents.inventory,
+    ...(before === undefined ? {} : { before }),
+    ...neighbours(placed.wheel, listed),
+  };
   await writeSummary({ heading: 'Wheel stored', ...report, ...details });
   await updateComment(bucket, inputs, signal);
+}
+
+/** What the summary shows of the commit's other projects, on which the wheel may depend. */
+function neighbours(
+  { name }: StoredWheel,
+  listed: readonly StoredWheel[] = [],
+): Pick<Report, 'projects' | 'alongside'> {
+  const names = listed.map((wheel) => wheel.name);
+  return {
+    projects: new Set(names.map(({ project }) => project)),
+    alongside: names.filter(({ project }) => project !== name.project),
+  };
 }
 
 /** Reuses the stored wheel, because the build was skipped. */
@@ -104,11 +120,11 @@ async function reuseStored(
   notes: Notes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { wheel, hasIndex } = await reusableWheel(bucket, inputs, search, notes, signal);
+  const { wheel, hasIndex, projects } = await reusableWheel(bucket, inputs, search, notes, signal);
   const notFound = describeSearch(inputs.path, search);
   info(`There is ${notFound}: the build was skipped. Reusing ${describeWheel(wheel, inputs)}.`);
   const report = await setOutputs(bucket, inputs, wheel, true, hasIndex);
-  await writeSummary({ heading: 'Build skipped, stored wheel reused', ...report });
+  await writeSummary({ heading: 'Build skipped, stored wheel reused', ...report, projects });
   await updateComment(bucket, inputs, signal);
 }
 
@@ -150,26 +166,30 @@ async function readEarlierSize(
   }
 }
 
-/** The wheel is stored by now, so neither a failure to write the page nor a cancellation fails the step. */
+/**
+ * The wheel is stored by now, so neither a failure to write the page nor a cancellation fails the step.
+ *
+ * @returns the wheels on the page; undefined if it was not updated
+ */
 async function updateIndex(
   bucket: Bucket,
   inputs: StoreInputs,
   wheel: StoredWheel,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<readonly StoredWheel[] | undefined> {
   if (!inputs.index) {
     info('The index page was not updated (index: false).');
-    return false;
+    return undefined;
   }
   try {
-    await publishIndex(bucket, inputs, wheel, signal);
+    const listed = await publishIndex(bucket, inputs, wheel, signal);
     info(`Updated the index page: ${bucket.uri(indexKey(inputs.place))}.`);
-    return true;
+    return listed;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
     const { message, title } = error instanceof WheelStoreError ? error : (signal.reason as WheelStoreError);
     warn(`The wheel is stored, but the commit's index page could not be updated. ${message}`, title);
-    return false;
+    return undefined;
   }
 }
 

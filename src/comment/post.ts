@@ -12,6 +12,7 @@ import { info, trace } from '../runner/log.ts';
 import { converge, type Next } from '../slots/converge.ts';
 import { indexKey } from '../slots/layout.ts';
 import { readCommit } from '../slots/lookup.ts';
+import { fromPage } from '../slots/pinned.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { storedBy } from '../slots/trust.ts';
 import {
@@ -232,6 +233,9 @@ async function readContent(
   signal: AbortSignal,
 ): Promise<CommentContent> {
   const { wheels, hasIndex } = await readCommit(bucket, place, storedBy(repository), known, signal);
+  const indexUrl = hasIndex ? await plainUrl(bucket, indexKey(place)) : undefined;
+  const names = wheels.map(({ name }) => name);
+  const isShared = new Set(names.map(({ project }) => project)).size > 1;
   return {
     entries: await Promise.all(
       wheels.map(async ({ target, name, key, size }) => ({
@@ -241,7 +245,8 @@ async function readContent(
         size,
       })),
     ),
-    indexUrl: hasIndex ? await plainUrl(bucket, indexKey(place)) : undefined,
+    indexUrl,
+    together: isShared && indexUrl !== undefined ? fromPage(indexUrl, names) : undefined,
   };
 }
 

@@ -3,6 +3,7 @@ import { shortSize } from '../sizes.ts';
 import { escapeUnprintable } from '../untrusted/quote.ts';
 import type { WheelName } from '../wheel/filename.ts';
 import { type CommitPlace, commitFolder } from './layout.ts';
+import { fromPage } from './pinned.ts';
 
 /** A wheel as the page lists it. */
 export interface PageEntry {
@@ -23,7 +24,7 @@ export interface PageEntry {
 export interface IndexPage {
   readonly place: CommitPlace;
   readonly wheels: readonly PageEntry[];
-  /** The URL of the page itself. */
+  /** The URL of the commit's page. It has the wheels that a project depends on, so all commands use it. */
   readonly url: string;
   /** The project whose page this is, one folder below the commit's page; undefined: the commit's page. */
   readonly project: string | undefined;
@@ -53,8 +54,7 @@ export function renderIndexPage(page: IndexPage): string {
 <main>
 <h1>${escapeHtml(title)}</h1>
 <p>Commit <code>${escapeHtml(page.place.commit)}</code></p>
-<pre><code>${projects.map((project) => commands(project, page.url)).join('\n')}</code></pre>
-<table>
+${installSection(wheels, page.url)}<table>
 <thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Built by</th></tr></thead>
 <tbody>
 ${wheels.map((wheel) => row(wheel, page)).join('\n')}
@@ -87,9 +87,15 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function commands(project: string, url: string): string {
-  const rest = `install --find-links "${url}" ${project}`;
-  return escapeHtml(`pip ${rest}\nuv pip ${rest}`);
+/** The commands for pip and uv. Wheels that depend on each other are installed together. */
+function installSection(wheels: readonly PageEntry[], url: string): string {
+  if (wheels.length === 0) return '';
+  const names = wheels.map(({ name }) => name);
+  const args = fromPage(url, names);
+  const lines = ['pip', 'uv pip'].map((program) => escapeHtml(`${program} install ${args}`));
+  const isShared = new Set(names.map(({ project }) => project)).size > 1;
+  const hint = isShared ? '<p>Leave out the projects that you don’t need.</p>\n' : '';
+  return `<pre><code>${lines.join('\n')}</code></pre>\n${hint}`;
 }
 
 function row(wheel: PageEntry, page: IndexPage): string {

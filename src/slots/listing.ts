@@ -37,6 +37,8 @@ export interface CommitListing {
    * may have several wheels: those of the old flat layout.
    */
   readonly byTarget: ReadonlyMap<string, readonly (readonly ListedWheel[])[]>;
+  /** The projects of all wheels of the commit, also of those that are not selected. */
+  readonly projects: ReadonlySet<string>;
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
   /** About ignored keys: invalid ones that look like those of wheels, and slots with several wheels. */
@@ -73,9 +75,9 @@ export async function listCommit(
   };
   const objects = await listObjects(bucket, commitFolder(place), { signal, keep });
   if (count > MAX_NAMED) misnamed.push(moreMisnamed(bucket, place, count - MAX_NAMED));
-  const { byTarget, warnings } = rank(objects, place, selection);
+  const { warnings, ...ranked } = rank(objects, place, selection);
   const hasIndex = objects.some(({ key }) => key === index);
-  return { byTarget, hasIndex, warnings: [...misnamed, ...warnings] };
+  return { ...ranked, hasIndex, warnings: [...misnamed, ...warnings] };
 }
 
 /** The newest wheel of a target; undefined if there is none, or if it is unclear which of several it is. */
@@ -92,7 +94,7 @@ export function rank(
   objects: readonly ListedObject[],
   place: CommitPlace,
   selection: Selection,
-): Pick<CommitListing, 'byTarget' | 'warnings'> {
+): Pick<CommitListing, 'byTarget' | 'projects' | 'warnings'> {
   const wheels = objects.flatMap((object) => readListed(object, place) ?? []);
   const targets = Map.groupBy(
     wheels.filter((wheel) => isSelected(wheel, selection)),
@@ -108,7 +110,7 @@ export function rank(
     const unambiguous = slots.filter(isUnambiguous);
     if (unambiguous.length > 0) byTarget.set(target, unambiguous);
   }
-  return { byTarget, warnings };
+  return { byTarget, projects: new Set(wheels.map(({ name }) => name.project)), warnings };
 }
 
 function readListed({ key, size, etag }: ListedObject, place: CommitPlace): ListedWheel | undefined {

@@ -33,6 +33,8 @@ export interface LookUpResult {
   readonly missing: readonly string[];
   /** Filenames of stored wheels that the interpreter can't install. Empty if it can install one. */
   readonly incompatible: readonly string[];
+  /** The projects of all wheels of the commit, also of those that were not requested. */
+  readonly projects: ReadonlySet<string>;
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
   readonly warnings: readonly LookUpWarning[];
@@ -58,7 +60,8 @@ export async function lookUp(
     interpreter === undefined
       ? await newestOfEach(bucket, query, listing, reader)
       : await bestOfAll(query, listing, reader, interpreter);
-  return { ...chosen, hasIndex: listing.hasIndex, warnings: [...listing.warnings, ...reader.warnings] };
+  const { projects, hasIndex } = listing;
+  return { ...chosen, projects, hasIndex, warnings: [...listing.warnings, ...reader.warnings] };
 }
 
 type Choice = Pick<LookUpResult, 'wheels' | 'missing' | 'incompatible'>;

@@ -29,6 +29,7 @@ const MAX_ROUNDS = 60;
  * later than we did.
  *
  * @param stored - the wheel that this step stored, for which no HEAD is sent
+ * @returns the wheels on the commit's page
  * @throws WheelStoreError if the store rejects a request
  */
 export async function publishIndex(
@@ -36,8 +37,8 @@ export async function publishIndex(
   publication: Publication,
   stored: StoredWheel,
   signal: AbortSignal,
-): Promise<void> {
-  await updatePages(bucket, publication, stored.name.project, stored, signal);
+): Promise<readonly StoredWheel[]> {
+  return updatePages(bucket, publication, stored.name.project, stored, signal);
 }
 
 /**
@@ -55,18 +56,23 @@ export async function correctIndex(
   await updatePages(bucket, publication, project, undefined, signal);
 }
 
-/** @param stored - the wheel to add; undefined: do not create pages */
+/**
+ * @param stored - the wheel to add; undefined: do not create pages
+ * @returns the wheels on the commit's page
+ */
 async function updatePages(
   bucket: Bucket,
   publication: Publication,
   project: string,
   stored: StoredWheel | undefined,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly StoredWheel[]> {
   const known = new Map(stored === undefined ? [] : [[stored.key, stored]]);
   const put = new Set<string>();
+  let listed: readonly StoredWheel[] = [];
   const round = async (): Promise<Next> => {
     const { pages, wheels } = await comparePages(bucket, publication, [undefined, project], known, signal);
+    listed = wheels;
     const ours = pages.filter(({ before }) => stored !== undefined || before !== undefined);
     const outdated = ours.filter((page) => isOutdated(page, put.has(page.key)));
     if (outdated.length === 0) return 'done';
@@ -79,6 +85,7 @@ async function updatePages(
     return bucket.honoursConditions && isAlone ? 'done' : { pauseMs: 0 };
   };
   await converge(round, { max: MAX_ROUNDS, signal, contended: () => contended(bucket, publication) });
+  return listed;
 }
 
 function contended(bucket: Bucket, { place }: Publication): WheelStoreError {
@@ -154,7 +161,7 @@ async function render(
       renderIndexPage({
         place,
         wheels: wheels.filter(({ name }) => project === undefined || name.project === project),
-        url: await plainUrl(bucket, indexKey(place, project)),
+        url: await plainUrl(bucket, indexKey(place)),
         project,
         repositoryUrl,
       }),
