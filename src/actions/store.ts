@@ -76,7 +76,7 @@ async function storeWheel(
   const placed = await placeInSlot(bucket, {
     slot,
     wheel,
-    metadata: objectMetadata(slot, inputs.repository, contents),
+    metadata: objectMetadata(slot, inputs, contents),
     signal,
     warn,
     onProgress: (bytes) => showProgress(bytes, wheel.size),

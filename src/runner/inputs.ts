@@ -66,6 +66,8 @@ export interface StoreInputs extends CommonInputs {
   readonly path: string;
   /** Whether to store a wheel although it is older than the job, or its version contains another commit. */
   readonly allowStale: boolean;
+  /** `GITHUB_REF`, such as `refs/heads/main` or `refs/pull/5/merge`; undefined outside GitHub. */
+  readonly ref: string | undefined;
   /** Whether to update the commit's index page. */
   readonly index: boolean;
   /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; undefined outside GitHub. */
@@ -139,6 +141,7 @@ export function readStoreInputs(): StoreInputs {
     target: readTarget(),
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
+    ref: process.env.GITHUB_REF || undefined,
     index: readBoolean('index', true),
     eventPath: process.env.GITHUB_EVENT_PATH || undefined,
     earlier: readEarlier(process.env, event, common),

@@ -18,6 +18,10 @@ export interface PageEntry {
   /** Lower-case hex; undefined if none was stored. */
   readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
+  /** When it was stored, as listed; undefined if the store doesn't say. */
+  readonly lastModified: Date | undefined;
+  /** `GITHUB_REF` of the run that stored it, unchecked; undefined if it wasn't recorded. */
+  readonly ref: string | undefined;
 }
 
 /** The content of a page. */
@@ -28,7 +32,7 @@ export interface IndexPage {
   readonly url: string;
   /** The project whose page this is, one folder below the commit's page; undefined: the commit's page. */
   readonly project: string | undefined;
-  /** `https://github.com/owner/name`; undefined if the runs cannot be linked. */
+  /** `https://github.com/owner/name`; undefined if runs, branches and commits cannot be linked. */
   readonly repositoryUrl: string | undefined;
 }
 
@@ -38,7 +42,7 @@ export interface IndexPage {
  */
 export function renderIndexPage(page: IndexPage): string {
   const wheels = page.wheels.toSorted(byProjectThenTarget);
-  const projects = [...new Set(wheels.map(({ name }) => name.project))];
+  const projects = projectsOf(wheels);
   const title = `Wheels of ${page.project ?? (projects.join(', ') || 'this commit')}`;
   return `<!DOCTYPE html>
 <html lang="en">
@@ -53,9 +57,9 @@ export function renderIndexPage(page: IndexPage): string {
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
-<p>Commit <code>${escapeHtml(page.place.commit)}</code></p>
-${installSection(wheels, page.url)}<table>
-<thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Built by</th></tr></thead>
+<p>${commit(page)}</p>
+${page.project === undefined ? projectList(projects) : ''}${installSection(wheels, page.url)}<table>
+<thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Stored (UTC)</th><th scope="col">Built by</th></tr></thead>
 <tbody>
 ${wheels.map((wheel) => row(wheel, page)).join('\n')}
 </tbody>
@@ -67,7 +71,8 @@ ${wheels.map((wheel) => row(wheel, page)).join('\n')}
 }
 
 /**
- * The links to wheels on a page. Used to compare what pip sees on two pages.
+ * The links to wheels on a page. Used to compare what pip sees on two pages. No other link ends in `.whl`: see
+ * {@link branchLink}.
  *
  * @returns the `href` values, sorted, as they are in the HTML
  */
@@ -87,14 +92,31 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+function projectsOf(wheels: readonly PageEntry[]): string[] {
+  return [...new Set(wheels.map(({ name }) => name.project))];
+}
+
+/** SHA-1 commits are linked. 64 digits are usually a hash of the sources, which has no page on GitHub. */
+function commit({ place, repositoryUrl }: IndexPage): string {
+  const hash = `<code>${escapeHtml(place.commit)}</code>`;
+  const isLinkable = repositoryUrl !== undefined && place.commit.length === 40;
+  return `Commit ${isLinkable ? link(`${repositoryUrl}/commit/${place.commit}`, hash) : hash}`;
+}
+
+/** The links that the root of a simple repository has (PEP 503, "Specification"). */
+function projectList(projects: readonly string[]): string {
+  if (projects.length === 0) return '';
+  const links = projects.map((project) => link(`${encodeURIComponent(project)}/`, escapeHtml(project)));
+  return `<p>Projects: ${links.join(', ')}</p>\n`;
+}
+
 /** The commands for pip and uv. Wheels that depend on each other are installed together. */
 function installSection(wheels: readonly PageEntry[], url: string): string {
   if (wheels.length === 0) return '';
   const names = wheels.map(({ name }) => name);
   const args = fromPage(url, names);
   const lines = ['pip', 'uv pip'].map((program) => escapeHtml(`${program} install ${args}`));
-  const isShared = new Set(names.map(({ project }) => project)).size > 1;
-  const hint = isShared ? '<p>Leave out the projects that you don’t need.</p>\n' : '';
+  const hint = projectsOf(wheels).length > 1 ? '<p>Leave out the projects that you don’t need.</p>\n' : '';
   return `<pre><code>${lines.join('\n')}</code></pre>\n${hint}`;
 }
 
@@ -109,7 +131,8 @@ function row(wheel: PageEntry, page: IndexPage): string {
     `<td>${escapeHtml(target)}</td>`,
     `<td>${tags(name)}</td>`,
     `<td class="size">${shortSize(wheel.size).replace(' ', '&nbsp;')}</td>`,
-    `<td>${builtBy(wheel, page)}</td></tr>`,
+    `<td class="size">${storedAt(wheel)}</td>`,
+    `<td>${[builtBy(wheel, page), ...storedFrom(wheel, page)].join('<br>')}</td></tr>`,
   ].join('');
 }
 
@@ -129,7 +152,44 @@ function builtBy({ run, attempt }: PageEntry, { repositoryUrl }: IndexPage): str
   const text = `run ${run}, attempt ${attempt}`;
   return repositoryUrl === undefined
     ? text
-    : `<a href="${escapeHtml(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`)}">${text}</a>`;
+    : link(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`, text);
+}
+
+/** To the minute, in the same form for all readers. */
+function storedAt({ lastModified }: PageEntry): string {
+  if (lastModified === undefined || Number.isNaN(lastModified.getTime())) return '';
+  return lastModified.toISOString().replace(/^(.*)T(\d\d:\d\d).*$/, '$1 $2');
+}
+
+/** Longer refs, and the parts that git doesn't allow (git-check-ref-format), are not from GitHub. */
+const REF =
+  /^refs\/(?:pull\/(?<number>[1-9][0-9]{0,9})\/(?:merge|head)|(?:heads|tags)\/(?<name>.{1,255}))$/su;
+const NOT_IN_A_REF = /(?:^|\/)(?:\.|\/|$)|\.\.|[\\:?*[~^]|\s/;
+
+/** The pull request, branch or tag of the run; empty if it is unknown. */
+function storedFrom({ ref }: PageEntry, { repositoryUrl }: IndexPage): string[] {
+  const { number, name } = REF.exec(ref ?? '')?.groups ?? {};
+  if (number !== undefined) {
+    return [
+      repositoryUrl === undefined ? `#${number}` : link(`${repositoryUrl}/pull/${number}`, `#${number}`),
+    ];
+  }
+  if (name === undefined || NOT_IN_A_REF.test(name)) return [];
+  return [repositoryUrl === undefined ? escapeHtml(name) : branchLink(name, repositoryUrl)];
+}
+
+/** What pip and uv take for a package, whatever the rest of the URL is (pip: `ARCHIVE_EXTENSIONS`, without slashes at the end). */
+const ARCHIVE = /\.(?:whl|egg|zip|tar|tgz|tbz2?|txz|tlz|gz|bz2|xz|lz|lzma|zst)$/i;
+
+/** The name of a branch or tag with a link, unless an installer would take the link for that of a wheel or archive. */
+function branchLink(name: string, repositoryUrl: string): string {
+  const path = name.toWellFormed().split('/').map(encodeURIComponent).join('/');
+  return ARCHIVE.test(name) ? escapeHtml(name) : link(`${repositoryUrl}/tree/${path}`, escapeHtml(name));
+}
+
+/** @param html - the text of the link, escaped */
+function link(url: string, html: string): string {
+  return `<a href="${escapeHtml(url)}">${html}</a>`;
 }
 
 /** For text and for attributes in double quotes (HTML standard, "Escaping a string"). */

@@ -22,7 +22,7 @@ export interface Selection {
 }
 
 /** A wheel as listed, without its metadata, which takes another request. */
-export type ListedWheel = PlacedWheel & Pick<ListedObject, 'size' | 'etag'>;
+export type ListedWheel = PlacedWheel & Omit<ListedObject, 'key'>;
 
 /** A warning to show with the result. */
 export interface LookUpWarning {
@@ -113,9 +113,9 @@ export function rank(
   return { byTarget, projects: new Set(wheels.map(({ name }) => name.project)), warnings };
 }
 
-function readListed({ key, size, etag }: ListedObject, place: CommitPlace): ListedWheel | undefined {
-  const placed = size === 0 ? undefined : readWheelKey(place, key);
-  return placed === undefined ? undefined : { ...placed, size, etag };
+function readListed({ key, ...object }: ListedObject, place: CommitPlace): ListedWheel | undefined {
+  const placed = object.size === 0 ? undefined : readWheelKey(place, key);
+  return placed === undefined ? undefined : { ...placed, ...object };
 }
 
 function isSelected({ target, run, attempt }: PlacedWheel, { targets, only }: Selection): boolean {
