@@ -122,6 +122,7 @@ describe('text from outside is not interpreted', () => {
       renderComment(marker(), {
         entries: [{ target, filename, url: `https://example.com/${base}`, size: 1 }],
         indexUrl: `https://example.com/${base}`,
+        commitLabel: `at ${target}`,
         together: undefined,
       }),
     );
@@ -136,7 +137,8 @@ describe('text from outside is not interpreted', () => {
       const { target, filename } = cases[index]!;
       expect(elements).toEqual(quiet);
       expect(codes[0]).toBe(printable(target === '' ? filename : target).toWellFormed());
-      expect(codes.slice(1)).toEqual(['aaaaaaa', `pip install "${url}"\n`, `uv pip install "${url}"\n`]);
+      const label = printable(`at ${target}`).toWellFormed();
+      expect(codes.slice(1)).toEqual([label, `pip install "${url}"\n`, `uv pip install "${url}"\n`]);
       expect(links).toEqual([expect.stringContaining('https://example.com/')]);
     }
   });

@@ -37,9 +37,13 @@ function wheelOf(filename: string, more: Partial<LinkedWheel> = {}): LinkedWheel
 const foo = wheelOf('foo-1.0-cp312-cp312-linux_x86_64.whl', { target: 'cp312' });
 const foo11 = wheelOf('foo-1.0-cp311-cp311-linux_x86_64.whl', { target: 'cp311' });
 
-function summaryOf(wheels: readonly LinkedWheel[], more: Partial<Report> = {}): string {
+function summaryOf(
+  wheels: readonly LinkedWheel[],
+  { commitLabel = '', ...more }: Partial<Report> & { readonly commitLabel?: string } = {},
+): string {
   const inputs = {
     bucket: { name: 'my-wheels' },
+    commitLabel,
     repository: 'octo/demo',
     serverUrl: 'https://github.com',
   } as Report['inputs'];
@@ -167,6 +171,13 @@ describe('the commands to install', () => {
   });
 });
 
+test('the label of a commit', () => {
+  const commitLabel = 'duckdb v1.4.0 + httpfs 1a2b3c4';
+  expect(summaryOf([foo], { commitLabel })).toContain(`| Built&nbsp;from | <code>${commitLabel}</code> |`);
+  expect(summaryOf([foo, foo11], { commitLabel })).toContain(`\n\nBuilt from <code>${commitLabel}</code>.`);
+  expect(summaryOf([foo])).not.toContain('Built');
+});
+
 describe('several wheels', () => {
   test('of one run: the run is shown once', () => {
     const summary = summaryOf([foo, foo11]);
@@ -214,11 +225,16 @@ describe('text from outside', () => {
       before: { size: 7, earlier: { commit: BEFORE, description: text } },
       reason: text,
       heading: text,
+      commitLabel: `x${text}`,
     });
   }
 
   function severalWith(text: string): string {
-    return summaryOf([{ ...foo, target: text, sha256: text }, foo11], { index: INDEX, reason: text });
+    return summaryOf([{ ...foo, target: text, sha256: text }, foo11], {
+      index: INDEX,
+      reason: text,
+      commitLabel: `x${text}`,
+    });
   }
 
   test('does not change the elements that GitHub’s own Markdown renders, and is shown unchanged', () => {

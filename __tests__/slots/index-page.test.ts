@@ -23,6 +23,7 @@ function pageOf(wheel: Partial<PageEntry> = {}, more: Partial<IndexPage> = {}): 
   };
   return renderIndexPage({
     place: { prefix: 'builds', commit: COMMIT },
+    commitLabel: '',
     wheels: [entry],
     url: 'https://example.com/index.html',
     project: undefined,
@@ -100,6 +101,7 @@ describe('the commit', () => {
       { place: { prefix: 'builds', commit: SHA256 } },
       `Commit <code>${SHA256}</code>`,
     ],
+    ['with a label', { commitLabel: 'a v1 + b <2>' }, 'Built from a v1 + b &#60;2&#62;'],
   ])('%s', (_title, more, html) => {
     expect(pageOf({}, more)).toContain(`<p>${html}</p>`);
   });

@@ -82,7 +82,7 @@ test('an index page escapes any metadata', () => {
       fc.string({ unit: 'binary' }),
       // Such as a branch that has a link. Whether a ref has one must not depend on the other text.
       fc.constantFrom('refs/heads/a"><script>', "refs/tags/v'<&", 'refs/heads/é\u202e"', 'refs/heads/main'),
-      (requiresPython, repositoryUrl, ref) => {
+      (requiresPython, text, ref) => {
         const name = parseWheelFilename('foo-1.0-py3-none-any.whl');
         const wheel = {
           key: `${folder}7_1/${name.filename}`,
@@ -101,7 +101,8 @@ test('an index page escapes any metadata', () => {
           wheels: [wheel],
           url: 'https://example.com/',
           project: undefined,
-          repositoryUrl,
+          repositoryUrl: text,
+          commitLabel: `x${text}`,
         });
         const harmless = renderIndexPage({
           place,
@@ -109,6 +110,7 @@ test('an index page escapes any metadata', () => {
           url: 'https://example.com/',
           project: undefined,
           repositoryUrl: 'y',
+          commitLabel: 'x',
         });
         const marks = (text: string) => text.replace(/[^<>"]/g, '');
         expect(marks(html)).toBe(marks(harmless));

@@ -228,7 +228,7 @@ function loginOnce(github: GitHub): () => Promise<string | undefined> {
 
 async function readContent(
   bucket: Bucket,
-  { place, repository }: StoreInputs,
+  { place, repository, commitLabel }: StoreInputs,
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommentContent> {
@@ -246,6 +246,7 @@ async function readContent(
       })),
     ),
     indexUrl,
+    commitLabel,
     together: isShared && indexUrl !== undefined ? fromPage(indexUrl, names) : undefined,
   };
 }

@@ -42,6 +42,8 @@ export interface CommentContent {
   readonly entries: readonly CommentEntry[];
   /** undefined if the commit has no index page. */
   readonly indexUrl: string | undefined;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   /** The arguments that install the wheels of several projects together; undefined if there is only one project. */
   readonly together: string | undefined;
 }
@@ -88,13 +90,14 @@ export function readMarker(body: string): Marker | undefined {
 }
 
 /** Renders a comment as GitHub-flavoured Markdown. Wheels that don't fit are counted; the index page lists them. */
-export function renderComment(marker: Marker, { entries, indexUrl, together }: CommentContent): string {
+export function renderComment(marker: Marker, content: CommentContent): string {
+  const { entries, indexUrl, commitLabel, together } = content;
+  const commit = commitLabel === '' ? shortCommit(marker.commit) : commitLabel;
   const head = `${renderMarker(marker)}\n### Install this change\n\n${renderTogether(together)}`;
   const isOpen = entries.length <= MAX_OPEN;
-  const sections = entries
-    .toSorted(byTargetThenName)
-    .map((entry) => renderEntry(entry, marker.commit, isOpen));
-  const link = indexUrl === undefined ? '' : `[All wheels of this commit](<${shellSafe(indexUrl)}>)\n`;
+  const sections = entries.toSorted(byTargetThenName).map((entry) => renderEntry(entry, commit, isOpen));
+  const all = commitLabel === '' ? 'All wheels of this commit' : 'All wheels';
+  const link = indexUrl === undefined ? '' : `[${all}](<${shellSafe(indexUrl)}>)\n`;
   const tail = (left: number) => `${left === 0 ? '' : `And ${left} more that did not fit here.\n\n`}${link}`;
   let room = MAX_CHARACTERS - head.length - tail(sections.length).length;
   const fitting = sections.findIndex((section) => {
@@ -116,9 +119,10 @@ function renderTogether(together = ''): string {
   return `${installBlocks(together)}\n\nOr one wheel, if it needs none of the others:\n\n`;
 }
 
+/** @param commit - how it is shown */
 function renderEntry({ target, filename, url, size }: CommentEntry, commit: string, isOpen: boolean): string {
   return [
-    `<details${isOpen ? ' open' : ''}><summary>${code(target === '' ? filename : target)} at ${code(shortCommit(commit))}, ${escapeCell(readableSize(size))}</summary>`,
+    `<details${isOpen ? ' open' : ''}><summary>${code(target === '' ? filename : target)} at ${code(commit)}, ${escapeCell(readableSize(size))}</summary>`,
     installBlocks(`"${shellSafe(url)}"`),
     '</details>\n\n',
   ].join('\n\n');

@@ -26,6 +26,7 @@ import {
   readBoolean,
   readChoice,
   readCommit,
+  readCommitLabel,
   readNumber,
   readPullRequest,
   readRepository,
@@ -41,6 +42,8 @@ export interface CommonInputs {
   readonly bucket: BucketSettings;
   readonly proxies: Proxies;
   readonly place: CommitPlace;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   /** `GITHUB_RUN_ID`. */
   readonly run: string;
   /** `GITHUB_RUN_ATTEMPT`. */
@@ -232,6 +235,7 @@ function readCommonInputs(event: EventPayload | undefined): CommonInputs {
     bucket,
     proxies,
     place: { prefix: normalisePrefix(core.getInput('prefix')), commit: readCommit() },
+    commitLabel: readCommitLabel(),
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),
     repository: env.GITHUB_REPOSITORY || undefined,

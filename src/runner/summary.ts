@@ -97,6 +97,7 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
       ? ''
       : `, unpacked ${shortSize(inventory.unpackedSize)} in ${count(inventory.files, 'file')}`;
   const rows: [string, string][] = [
+    ['Built from', label(inputs)],
     ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
     ['Change', before === undefined ? '' : sizeChange(size, before, inputs)],
@@ -135,7 +136,13 @@ function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string 
   ]);
   const head = ['Target', 'Wheel', 'Size', 'SHA-256', ...(isOneOrigin ? [] : ['Stored by'])];
   const all = isOneOrigin ? `\n\nAll stored by ${origins[0]}.` : '';
-  return `${table(head, rows, [2])}${all}`;
+  const built = inputs.commitLabel === '' ? '' : `\n\nBuilt from ${label(inputs)}.`;
+  return `${table(head, rows, [2])}${all}${built}`;
+}
+
+/** The label of the commit as code, in which GitHub links nothing; empty if it has none. */
+function label({ commitLabel }: CommonInputs): string {
+  return commitLabel === '' ? '' : code(commitLabel);
 }
 
 /** The largest files of the wheel, collapsed. They explain why a wheel has grown. */

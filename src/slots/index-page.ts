@@ -27,6 +27,8 @@ export interface PageEntry {
 /** The content of a page. */
 export interface IndexPage {
   readonly place: CommitPlace;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   readonly wheels: readonly PageEntry[];
   /** The URL of the commit's page. It has the wheels that a project depends on, so all commands use it. */
   readonly url: string;
@@ -43,7 +45,7 @@ export interface IndexPage {
 export function renderIndexPage(page: IndexPage): string {
   const wheels = page.wheels.toSorted(byProjectThenTarget);
   const projects = projectsOf(wheels);
-  const title = `Wheels of ${page.project ?? (projects.join(', ') || 'this commit')}`;
+  const title = `Wheels of ${page.project ?? (projects.join(', ') || page.commitLabel || 'this commit')}`;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -96,8 +98,9 @@ function projectsOf(wheels: readonly PageEntry[]): string[] {
   return [...new Set(wheels.map(({ name }) => name.project))];
 }
 
-/** SHA-1 commits are linked. 64 digits are usually a hash of the sources, which has no page on GitHub. */
-function commit({ place, repositoryUrl }: IndexPage): string {
+/** What the wheels were built from. SHA-1 commits are linked. 64 digits are usually a hash of the sources, which has no page on GitHub. */
+function commit({ place, commitLabel, repositoryUrl }: IndexPage): string {
+  if (commitLabel !== '') return `Built from ${escapeHtml(commitLabel)}`;
   const hash = `<code>${escapeHtml(place.commit)}</code>`;
   const isLinkable = repositoryUrl !== undefined && place.commit.length === 40;
   return `Commit ${isLinkable ? link(`${repositoryUrl}/commit/${place.commit}`, hash) : hash}`;

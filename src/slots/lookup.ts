@@ -19,6 +19,8 @@ import type { Trust } from './trust.ts';
 /** What to look up. */
 export interface Query extends Selection {
   readonly place: CommitPlace;
+  /** Shown instead of the commit; undefined or empty: the commit is shown. */
+  readonly commitLabel?: string;
   readonly trust: Trust;
 }
 
@@ -213,7 +215,7 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
 }
 
 /** Describes a query, as part of a sentence: targets, commit, runs and prefix. */
-export function describeQuery({ place, targets, only, trust }: Query): string {
+export function describeQuery({ place, commitLabel = '', targets, only, trust }: Query): string {
   const what =
     targets === '*'
       ? 'any target'
@@ -223,5 +225,6 @@ export function describeQuery({ place, targets, only, trust }: Query): string {
   const hash = trust.sha256.length === 0 ? '' : ` with SHA-256 ${trust.sha256.join(' or ')}`;
   const oneAttempt = attempt === undefined ? '' : `, attempt ${attempt}`;
   const prefix = place.prefix === '' ? 'without a prefix' : `under the prefix ${place.prefix}`;
-  return `${what}${hash} of commit ${shortCommit(place.commit)}, ${runs}${oneAttempt}, ${prefix}`;
+  const commit = commitLabel === '' ? `commit ${shortCommit(place.commit)}` : commitLabel;
+  return `${what}${hash} of ${commit}, ${runs}${oneAttempt}, ${prefix}`;
 }

@@ -13,6 +13,8 @@ import { storedBy } from './trust.ts';
 /** Which commit's pages to write, and what they link to on GitHub. */
 export interface Publication {
   readonly place: CommitPlace;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   /** `owner/name`; undefined outside GitHub. */
   readonly repository: string | undefined;
   readonly serverUrl: string | undefined;
@@ -150,7 +152,7 @@ async function putPage(
 /** Renders one page for each of `projects`; undefined stands for the commit's page. */
 async function render(
   bucket: Bucket,
-  { place, repository, serverUrl }: Publication,
+  { place, commitLabel, repository, serverUrl }: Publication,
   projects: readonly (string | undefined)[],
   wheels: readonly StoredWheel[],
 ): Promise<string[]> {
@@ -160,6 +162,7 @@ async function render(
     projects.map(async (project) =>
       renderIndexPage({
         place,
+        commitLabel,
         wheels: wheels.filter(({ name }) => project === undefined || name.project === project),
         url: await plainUrl(bucket, indexKey(place)),
         project,
