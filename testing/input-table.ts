@@ -127,6 +127,18 @@ const commit: Row = {
   shows: { default: 'github.sha', other: 'the other commit', empty: 'refused' },
 };
 
+const commitLabel: Row = {
+  default: '',
+  other: 'a v1 + b 2c3d',
+  async observe(site, given) {
+    await provide(site);
+    const { outputs, summary } = await act(site, given);
+    if (!outputs['wheel-key']?.includes(site.commit)) return 'another key';
+    return /^\| Built&nbsp;from \| <code>(.*)<\/code> \|$/m.exec(summary)?.[1] ?? 'no label';
+  },
+  shows: { default: 'no label', other: 'a v1 + b 2c3d' },
+};
+
 const target: Row = {
   default: '',
   other: 'linux',
@@ -236,6 +248,7 @@ const common: Readonly<Record<string, Row>> = {
   bucket: bucketName,
   prefix,
   commit,
+  'commit-label': commitLabel,
   target,
   region,
   'endpoint-url': endpointUrl,

@@ -24,4 +24,6 @@ export const content = (...targets: readonly string[]): CommentContent => ({
     size: 1000,
   })),
   indexUrl: undefined,
+  commitLabel: '',
+  together: undefined,
 });

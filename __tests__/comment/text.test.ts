@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { commentKey, readMarker, renderComment, renderMarker } from '../../src/comment/text.ts';
 import { printable } from '../../src/runner/log.ts';
-import { shellSafe } from '../../src/runner/shell.ts';
+import { shellSafe } from '../../src/untrusted/shell.ts';
 import { content, KEY, marker } from '../../testing/marked-comments.ts';
 import { runPython } from '../../testing/python.ts';
 import { ROOT } from '../../testing/runner.ts';
@@ -80,6 +80,19 @@ describe('GitHub’s size limit', () => {
   });
 });
 
+describe('several projects', () => {
+  const url = 'https://example.com/index.html';
+  test.each([
+    ['one command installs them together', `--find-links "${url}" foo==1.0 bar==2.0`, true],
+    ['no such command if it is very long', `--find-links "${url}" ${'x'.repeat(9_000)}==1.0`, false],
+  ])('%s', (_title, together, isShown) => {
+    const body = renderComment(marker(), { ...content('t1', 't2'), indexUrl: url, together });
+    const commands = [...body.matchAll(/^(?:uv )?pip install (.*)$/gm)].map(([, args]) => args);
+    expect(commands.filter((args) => args === together)).toHaveLength(isShown ? 2 : 0);
+    expect(commands.filter((args) => args?.startsWith('"'))).toHaveLength(4);
+  });
+});
+
 describe('text from outside is not interpreted', () => {
   const hostile = fc.oneof(
     fc.constantFrom(
@@ -109,6 +122,8 @@ describe('text from outside is not interpreted', () => {
       renderComment(marker(), {
         entries: [{ target, filename, url: `https://example.com/${base}`, size: 1 }],
         indexUrl: `https://example.com/${base}`,
+        commitLabel: `at ${target}`,
+        together: undefined,
       }),
     );
     const quiet = ['h3', 'details', 'summary', 'code', 'code', 'pre', 'code', 'pre', 'code', 'p', 'a'];
@@ -122,7 +137,8 @@ describe('text from outside is not interpreted', () => {
       const { target, filename } = cases[index]!;
       expect(elements).toEqual(quiet);
       expect(codes[0]).toBe(printable(target === '' ? filename : target).toWellFormed());
-      expect(codes.slice(1)).toEqual(['aaaaaaa', `pip install "${url}"\n`, `uv pip install "${url}"\n`]);
+      const label = printable(`at ${target}`).toWellFormed();
+      expect(codes.slice(1)).toEqual([label, `pip install "${url}"\n`, `uv pip install "${url}"\n`]);
       expect(links).toEqual([expect.stringContaining('https://example.com/')]);
     }
   });

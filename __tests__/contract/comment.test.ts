@@ -13,6 +13,7 @@ import {
   STRANGER,
   startGitHubApi,
 } from '../../testing/github-api.ts';
+import { runCommand } from '../../testing/install-commands.ts';
 import { COMMIT, startJob } from '../../testing/job.ts';
 import { runProgram, tool } from '../../testing/python.ts';
 import { JOB_TOKEN, type StepResult } from '../../testing/runner.ts';
@@ -52,6 +53,24 @@ describe('one comment', () => {
     expect(commandsIn(api.comments[0]?.body)[0]).toBe(`pip install "${second.outputs['wheel-url']}"`);
     expect(api.operations()).toEqual(['list', 'create', 'list', 'list', 'update', 'list']);
   });
+});
+
+test('several projects: the first commands install them together', async () => {
+  await using job = await startJob(bucket);
+  await using api = await startGitHubApi();
+  await makeWheel(job.workspace, 'one/foo-1.0.dev1-py3-none-any.whl', {
+    metadata: ['Requires-Dist: libfoo==1.0.dev1'],
+  });
+  await makeWheel(job.workspace, 'two/libfoo-1.0.dev1-py3-none-any.whl');
+  for (const target of ['one', 'two'])
+    expectSuccess(await comment(job, api, { index: 'true', target, path: target }));
+  const commands = commandsIn(api.comments[0]?.body);
+  expect(commands).toHaveLength(6);
+  for (const command of commands.slice(0, 2)) {
+    const ended = await runCommand(command, join(job.workspace, 'installed'), ['--no-index']);
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.output).toMatch(/libfoo.1\.0\.dev1|libfoo==1\.0\.dev1/);
+  }
 });
 
 describe('the pull request to comment on', () => {

@@ -52,12 +52,67 @@ describe('each store updates the pages of the commit and of the project', () => 
   test('as valid HTML', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl', { metadata: ['Requires-Python: >=3.9,!="x"&<'] });
-    await job.step('store');
+    await job.step('store', {}, { GITHUB_REF: 'refs/heads/a<b>&"c"' });
+    await makeWheel(job.workspace, 'bar/bar-1.0-py3-none-any.whl');
+    await job.step('store', { path: 'bar', target: 'bar' }, { GITHUB_REF: 'refs/pull/5/merge' });
     const validator = new HtmlValidate({ extends: ['html-validate:standard'] });
     for (const html of [await pageOf(job), await pageOf(job, 'foo')]) {
       const { results } = await validator.validateString(html);
       expect(results.flatMap(({ messages }) => messages.map(({ message }) => message))).toEqual([]);
     }
+  });
+
+  test('with the size, the time, the branch or pull request, and the commit', async () => {
+    await using job = await startJob(bucket);
+    const noise = { 'foo/noise.bin': new Uint8Array(3_000_000) };
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl', { files: noise, level: 0 });
+    const { summary } = await job.step('store', {}, { GITHUB_REF: 'refs/heads/feature/x' });
+    await makeWheel(job.workspace, 'pull/foo-1.0-py3-none-any.whl');
+    await job.step('store', { path: 'pull', target: 'pull' }, { GITHUB_REF: 'refs/pull/5/merge' });
+    const html = await pageOf(job);
+    expect(html).toContain('>2.9&nbsp;MiB<');
+    expect(summary).toContain('2.9 MiB');
+    const github = 'https://github.com/octo/demo';
+    expect(html).toContain(`<a href="${github}/tree/feature/x">feature/x</a>`);
+    expect(html).toContain(`<a href="${github}/pull/5">#5</a>`);
+    expect(html).toContain(`Commit <a href="${github}/commit/${COMMIT}"><code>${COMMIT}</code></a>`);
+    const key = `${job.prefix}/${COMMIT}/7_1/foo-1.0-py3-none-any.whl`;
+    const { Metadata, LastModified } = await bucket.head(key);
+    expect(Metadata).toMatchObject({ ref: 'refs/heads/feature/x' });
+    expect(html).toContain(`>${LastModified!.toISOString().slice(0, 16).replace('T', ' ')}<`);
+  });
+
+  test('without a branch, for wheels that were stored without one', async () => {
+    await using job = await startJob(bucket);
+    const old = `${job.prefix}/${COMMIT}/6_1/old/foo-1.0-py3-none-any.whl`;
+    await bucket.put(old, wheelBytes('foo-1.0-py3-none-any.whl'), { commit: COMMIT, run: '6' });
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    // Only printable ASCII can be sent in a header.
+    const result = await job.step('store', {}, { GITHUB_REF: 'refs/heads/größe' });
+    expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
+    const html = await pageOf(job);
+    expect(linksOf(html)).toHaveLength(2);
+    expect(html).not.toContain('/tree/');
+    expect(html).toContain('attempt 1</a></td>');
+    expect((await job.step('find', { target: 'old' })).outputs['skip-build']).toBe('true');
+  });
+
+  test('with the links to projects of a simple repository’s root', async () => {
+    await using job = await startJob(bucket);
+    for (const [target, name] of [
+      ['a', 'Foo_x-1.0'],
+      ['b', 'bar-1.0'],
+    ] as const) {
+      await makeWheel(job.workspace, `${target}/${name}-py3-none-any.whl`);
+      await job.step('store', { path: target, target });
+    }
+    const projectsIn = (html: string) =>
+      [...html.matchAll(/<a href="([^"/]*)\/">([^<]*)<\/a>/g)].map(([, href, text]) => [href, text]);
+    expect(projectsIn(await pageOf(job))).toEqual([
+      ['bar', 'bar'],
+      ['foo-x', 'foo-x'],
+    ]);
+    expect(projectsIn(await pageOf(job, 'bar'))).toEqual([]);
   });
 
   test('index: false: no page, and a line in the log', async () => {
@@ -195,6 +250,10 @@ describe('32 jobs of a matrix store at the same time', () => {
     );
     expect(linksOf(await pageOf(job))).toEqual(expected.sort());
     expect(linksOf(await pageOf(job, 'foo'))).toHaveLength(32);
+    // Whoever wrote it last, the page is the same.
+    const before = await pageOf(job);
+    await job.step('store', { target: 't0', path: 't0', 'endpoint-url': proxy.endpoint });
+    expect(await pageOf(job)).toBe(before);
   });
 });
 
@@ -237,6 +296,24 @@ describe('pip and uv install from the index page', () => {
     const url = await storeTwo(job);
     expect(await pip(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
     expect(await uv(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
+  });
+
+  test.each([
+    'refs/heads/foo-99.0-py3-none-any.whl',
+    'refs/tags/x/foo-99.0.tar.gz',
+    'refs/heads/foo-99.0.ZIP',
+  ])('not a branch with the name of a package: %s', async (ref) => {
+    await using job = await startJob(bucket);
+    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
+    const url = (await job.step('store', {}, { GITHUB_REF: ref })).outputs['index-url']!;
+    expect(await pageOf(job)).toContain(ref.replace(/^refs\/[a-z]*\//, ''));
+    for (const installed of [
+      await pip(job, '--no-index', '--find-links', url),
+      await uv(job, '--no-index', '--find-links', url),
+    ]) {
+      expect(installed).toMatchObject({ code: 0 });
+      expect(installed.output).toMatch(/foo(-|==)1\.0/);
+    }
   });
 
   test('--extra-index-url and --index behind a server that maps folders to index.html', async () => {

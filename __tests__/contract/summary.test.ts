@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { type Fault, type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { commandsIn, runCommand } from '../../testing/install-commands.ts';
 import { COMMIT, type Job, startJob } from '../../testing/job.ts';
-import { runProgram, tool } from '../../testing/python.ts';
 import { type Step, type StepResult, shownText } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 
@@ -148,33 +148,19 @@ test('the largest files of a stored wheel are listed', async () => {
 });
 
 describe('the commands in the summary install', () => {
-  /** Runs a command of a summary with the pip and uv of the tests, which install into a folder. */
-  async function runCommand(job: Job, command: string): Promise<string> {
-    const [, args] = /^(?:uv )?pip install (.*)$/.exec(command)!;
-    const wanted = [...args!.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => (a ?? b ?? c)!);
-    const apart = ['--no-deps', '--no-index', '--target', join(job.workspace, 'installed')];
-    const { code, output } = command.startsWith('uv ')
-      ? await runProgram(tool('uv'), [
-          ...['pip', 'install', '--no-config', '--no-cache', '--reinstall', '--python', tool('python')],
-          ...[...apart, ...wanted],
-        ])
-      : await runProgram(tool('python'), [
-          ...['-m', 'pip', '--isolated', 'install', '--no-cache-dir', '--upgrade'],
-          ...[...apart, ...wanted],
-        ]);
+  async function run(job: Job, command: string): Promise<string> {
+    const apart = ['--no-deps', '--no-index'];
+    const { code, output } = await runCommand(command, join(job.workspace, 'installed'), apart);
     expect({ code, output }).toMatchObject({ code: 0 });
     return output;
   }
-
-  const commandsIn = (summary: string) =>
-    summary.split('\n').filter((line) => /^(uv )?pip install /.test(line));
 
   test('one wheel', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'demo-1!1.0+cu121-py3-none-any.whl');
     const commands = commandsIn((await job.step('store')).summary);
     expect(commands).toHaveLength(2);
-    for (const command of commands) expect(await runCommand(job, command)).toMatch(/demo.*1!1\.0\+cu121/);
+    for (const command of commands) expect(await run(job, command)).toMatch(/demo.*1!1\.0\+cu121/);
   });
 
   test('the suitable one of several wheels', async () => {
@@ -185,6 +171,6 @@ describe('the commands in the summary install', () => {
     }
     const commands = commandsIn((await job.step('find', { target: '*' })).summary);
     expect(commands).toHaveLength(2);
-    for (const command of commands) expect(await runCommand(job, command)).toMatch(/demo.*1!1\.0\.dev3/);
+    for (const command of commands) expect(await run(job, command)).toMatch(/demo.*1!1\.0\.dev3/);
   });
 });

@@ -64,17 +64,25 @@ describe('case 52: invisible characters are escaped', () => {
     expect(shownText(escapeCell(`a${character}b`))).toBe(`a${shown}b`);
     const entry = { target: `t${character}`, filename: 'x', url: 'https://x/y', size: 1 };
     const marker = { key: 'k', run: '1', attempt: '1', commit: 'c', by: 'b' };
-    const comment = renderComment(marker, { entries: [entry], indexUrl: undefined });
+    const comment = renderComment(marker, {
+      entries: [entry],
+      indexUrl: undefined,
+      commitLabel: `l${character}`,
+      together: undefined,
+    });
     expect(shownText(comment)).toContain(`t${shown}`);
+    expect(shownText(comment)).toContain(`l${shown}`);
     expect(comment).not.toContain(character === '\n' ? '' : character);
     const page = renderIndexPage({
       place: { prefix: '', commit: 'a'.repeat(40) },
+      commitLabel: `l${character}`,
       wheels: [],
       url: `https://x/${character}`,
       project: `p${character}`,
       repositoryUrl: undefined,
     });
     expect(page).toContain(`Wheels of p${long}`);
+    expect(page).toContain(`Built from l${long}<`);
     expect(page).not.toContain(character);
   });
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { printable } from '../../src/runner/log.ts';
 import type { LinkedWheel } from '../../src/runner/outputs.ts';
-import { shellSafe } from '../../src/runner/shell.ts';
 import { type Report, renderSummary } from '../../src/runner/summary.ts';
+import { shellSafe } from '../../src/untrusted/shell.ts';
 import { parseWheelFilename } from '../../src/wheel/filename.ts';
 import { runPython } from '../../testing/python.ts';
 import { ROOT, shownText } from '../../testing/runner.ts';
@@ -24,8 +24,10 @@ function wheelOf(filename: string, more: Partial<LinkedWheel> = {}): LinkedWheel
     attempt: '1',
     size: 1_000_000,
     etag: '',
+    lastModified: undefined,
     sha256: 'c'.repeat(64),
     requiresPython: undefined,
+    ref: undefined,
     url: plainUrl,
     plainUrl,
     ...more,
@@ -35,9 +37,13 @@ function wheelOf(filename: string, more: Partial<LinkedWheel> = {}): LinkedWheel
 const foo = wheelOf('foo-1.0-cp312-cp312-linux_x86_64.whl', { target: 'cp312' });
 const foo11 = wheelOf('foo-1.0-cp311-cp311-linux_x86_64.whl', { target: 'cp311' });
 
-function summaryOf(wheels: readonly LinkedWheel[], more: Partial<Report> = {}): string {
+function summaryOf(
+  wheels: readonly LinkedWheel[],
+  { commitLabel = '', ...more }: Partial<Report> & { readonly commitLabel?: string } = {},
+): string {
   const inputs = {
     bucket: { name: 'my-wheels' },
+    commitLabel,
     repository: 'octo/demo',
     serverUrl: 'https://github.com',
   } as Report['inputs'];
@@ -118,6 +124,22 @@ describe('the commands to install', () => {
   });
 
   test.each([
+    ['and its page', INDEX, `--find-links "${INDEX}" foo==1.0 'bar==1!2.0'`],
+    ['without a page', undefined, `"${foo.plainUrl}"`],
+  ])('one wheel of a commit with several projects, %s', (_title, index, args) => {
+    const projects = new Set(['foo', 'bar']);
+    const alongside = [parseWheelFilename('bar-1!2.0-py3-none-any.whl')];
+    expect(commandsIn(summaryOf([foo], { index, projects, alongside }))[0]).toBe(`pip install ${args}`);
+  });
+
+  test('several projects, of which one has several versions: the highest', () => {
+    const wheels = [foo, wheelOf('foo-2.0-py3-none-any.whl'), wheelOf('bar-1.0-py3-none-any.whl')];
+    expect(commandsIn(summaryOf(wheels, { index: INDEX }))[0]).toBe(
+      `pip install --find-links "${INDEX}" foo==2.0 bar==1.0`,
+    );
+  });
+
+  test.each([
     ['no index page', [foo, foo11], undefined],
     ['two versions of one project', [foo, wheelOf('foo-2.0-py3-none-any.whl')], INDEX],
   ])('%s: each wheel by its URL', (_title, wheels, index) => {
@@ -147,6 +169,13 @@ describe('the commands to install', () => {
     expect(summary).not.toMatch(/X-Amz|<a href/);
     expect(summary).toContain('`wheel-url`');
   });
+});
+
+test('the label of a commit', () => {
+  const commitLabel = 'duckdb v1.4.0 + httpfs 1a2b3c4';
+  expect(summaryOf([foo], { commitLabel })).toContain(`| Built&nbsp;from | <code>${commitLabel}</code> |`);
+  expect(summaryOf([foo, foo11], { commitLabel })).toContain(`\n\nBuilt from <code>${commitLabel}</code>.`);
+  expect(summaryOf([foo])).not.toContain('Built');
 });
 
 describe('several wheels', () => {
@@ -196,11 +225,16 @@ describe('text from outside', () => {
       before: { size: 7, earlier: { commit: BEFORE, description: text } },
       reason: text,
       heading: text,
+      commitLabel: `x${text}`,
     });
   }
 
   function severalWith(text: string): string {
-    return summaryOf([{ ...foo, target: text, sha256: text }, foo11], { index: INDEX, reason: text });
+    return summaryOf([{ ...foo, target: text, sha256: text }, foo11], {
+      index: INDEX,
+      reason: text,
+      commitLabel: `x${text}`,
+    });
   }
 
   test('does not change the elements that GitHub’s own Markdown renders, and is shown unchanged', () => {

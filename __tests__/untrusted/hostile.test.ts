@@ -54,7 +54,12 @@ describe('keys of unknown origin', () => {
   });
 
   test('are ranked without an exception: at most one wheel per slot, newest first', () => {
-    const object = fc.record({ key, size: fc.nat(3), etag: fc.string() });
+    const object = fc.record({
+      key,
+      size: fc.nat(3),
+      etag: fc.string(),
+      lastModified: fc.option(fc.date({ noInvalidDate: false }), { nil: undefined }),
+    });
     fc.assert(
       fc.property(fc.array(object, { maxLength: 30 }), (objects) => {
         const { byTarget } = rank(objects, place, EVERYTHING);
@@ -75,7 +80,9 @@ test('an index page escapes any metadata', () => {
     fc.property(
       fc.string({ unit: 'binary' }),
       fc.string({ unit: 'binary' }),
-      (requiresPython, repositoryUrl) => {
+      // Such as a branch that has a link. Whether a ref has one must not depend on the other text.
+      fc.constantFrom('refs/heads/a"><script>', "refs/tags/v'<&", 'refs/heads/é\u202e"', 'refs/heads/main'),
+      (requiresPython, text, ref) => {
         const name = parseWheelFilename('foo-1.0-py3-none-any.whl');
         const wheel = {
           key: `${folder}7_1/${name.filename}`,
@@ -86,20 +93,24 @@ test('an index page escapes any metadata', () => {
           size: 1,
           sha256: undefined,
           requiresPython,
+          lastModified: new Date(0),
+          ref,
         };
         const html = renderIndexPage({
           place,
           wheels: [wheel],
           url: 'https://example.com/',
           project: undefined,
-          repositoryUrl,
+          repositoryUrl: text,
+          commitLabel: `x${text}`,
         });
         const harmless = renderIndexPage({
           place,
-          wheels: [{ ...wheel, requiresPython: 'x' }],
+          wheels: [{ ...wheel, requiresPython: 'x', ref: 'refs/heads/main' }],
           url: 'https://example.com/',
           project: undefined,
           repositoryUrl: 'y',
+          commitLabel: 'x',
         });
         const marks = (text: string) => text.replace(/[^<>"]/g, '');
         expect(marks(html)).toBe(marks(harmless));

@@ -124,6 +124,7 @@ async function writeReport(
     inputs: { ...inputs, place: found.place },
     wheels,
     index,
+    projects: found.commitProjects,
     requested: shownTargets(inputs),
     ...(isComplete(found) ? {} : { reason: found.notStored }),
   });

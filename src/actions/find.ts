@@ -53,7 +53,8 @@ async function lookUpAndReport(bucket: Bucket, inputs: FindInputs, signal: Abort
   const outcome = skipBuild
     ? { heading: `${countWheels(wheels)} found, the build can be skipped` }
     : { heading: BUILD_NEEDED, reason: found.notStored };
-  await writeSummary({ ...outcome, inputs: answered, wheels, index, requested: shownTargets(inputs) });
+  const report = { inputs: answered, wheels, index, projects: found.commitProjects };
+  await writeSummary({ ...outcome, ...report, requested: shownTargets(inputs) });
 }
 
 /** Whether the build of each target can be skipped, for a store step of this job. */

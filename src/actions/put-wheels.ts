@@ -85,7 +85,7 @@ async function putWheel(
   const placed = await placeInSlot(bucket, {
     slot,
     wheel,
-    metadata: objectMetadata(slot, inputs.repository, contents),
+    metadata: objectMetadata(slot, inputs, contents),
     signal,
     warn: warnOnce,
     onProgress,

@@ -11,7 +11,7 @@ import { EACH, type StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
 import { SDIST_TARGET } from '../slots/layout.ts';
 import { EVERYTHING } from '../slots/listing.ts';
-import { lookUp, type Query } from '../slots/lookup.ts';
+import { type LookUpResult, lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { storedBy } from '../slots/trust.ts';
 import { firstOf } from '../untrusted/quote.ts';
@@ -61,7 +61,7 @@ export async function reusableWheels(
   search: Search,
   notes: Notes,
   signal: AbortSignal,
-): Promise<{ readonly wheels: readonly StoredWheel[]; readonly hasIndex: boolean }> {
+): Promise<LookUpResult> {
   const { place } = inputs;
   const targets = expectedTargets(inputs);
   const trust = storedBy(inputs.repository);

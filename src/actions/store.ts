@@ -139,12 +139,13 @@ async function storeWheels(
   const result = await putWheels(bucket, inputs, ready, signal);
   const { stored, failed } = result;
   if (stored.length > 0) {
-    const hasIndex = await updateIndex(bucket, inputs, stored, signal);
-    const report = await setOutputs(bucket, inputs, stored, false, hasIndex);
+    const listed = await updateIndex(bucket, inputs, stored, signal);
+    const report = await setOutputs(bucket, inputs, stored, false, listed !== undefined);
     const details = ready.length > 1 ? {} : await detailsOf(bucket, inputs, ready[0]!, stored[0]!, signal);
     const reason = failed.length === 0 ? {} : { reason: describeResult(result) };
     const count = failed.length === 0 ? countWheels(stored) : `${stored.length} of ${ready.length} wheels`;
-    await writeSummary({ heading: `${count} stored`, ...report, ...details, ...reason });
+    const around = neighbours(stored, listed);
+    await writeSummary({ heading: `${count} stored`, ...report, ...details, ...around, ...reason });
     await updateComment(bucket, inputs, stored, signal);
   }
   if (failed.length > 0) throw explainFailed(result);
@@ -166,6 +167,19 @@ async function detailsOf(
   };
 }
 
+/** What the summary shows of the commit's other projects, on which the wheels may depend. */
+function neighbours(
+  stored: readonly StoredWheel[],
+  listed: readonly StoredWheel[] = [],
+): Pick<Report, 'projects' | 'alongside'> {
+  const own = new Set(stored.map(({ name }) => name.project));
+  const names = listed.map(({ name }) => name);
+  return {
+    projects: new Set(names.map(({ project }) => project)),
+    alongside: names.filter(({ project }) => !own.has(project)),
+  };
+}
+
 /** Reuses the stored wheels, because the build was skipped. */
 async function reuseStored(
   bucket: Bucket,
@@ -174,13 +188,13 @@ async function reuseStored(
   notes: Notes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { wheels, hasIndex } = await reusableWheels(bucket, inputs, search, notes, signal);
+  const { wheels, hasIndex, commitProjects } = await reusableWheels(bucket, inputs, search, notes, signal);
   const notFound = describeSearch(inputs.path, search);
   const reused = wheels.map((wheel) => describeWheel(wheel, inputs)).join('; ');
   info(`There is ${notFound}: the build was skipped. Reusing ${reused}.`);
   const report = await setOutputs(bucket, inputs, wheels, true, hasIndex);
   const what = wheels.length === 1 ? 'stored wheel' : `${wheels.length} stored wheels`;
-  await writeSummary({ heading: `Build skipped, ${what} reused`, ...report });
+  await writeSummary({ heading: `Build skipped, ${what} reused`, ...report, projects: commitProjects });
   await updateComment(bucket, inputs, wheels, signal);
 }
 
@@ -222,26 +236,30 @@ async function readEarlierSize(
   }
 }
 
-/** The wheels are stored by now, so neither a failure to write the page nor a cancellation fails the step. */
+/**
+ * The wheels are stored by now, so neither a failure to write the page nor a cancellation fails the step.
+ *
+ * @returns the wheels on the page; undefined if it was not updated
+ */
 async function updateIndex(
   bucket: Bucket,
   inputs: StoreInputs,
   stored: readonly StoredWheel[],
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<readonly StoredWheel[] | undefined> {
   if (!inputs.index) {
     info('The index page was not updated (index: false).');
-    return false;
+    return undefined;
   }
   try {
-    await publishIndex(bucket, inputs, stored, signal);
+    const listed = await publishIndex(bucket, inputs, stored, signal);
     info(`Updated the index page: ${bucket.uri(indexKey(inputs.place))}.`);
-    return true;
+    return listed;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
     const { message, title } = error instanceof WheelStoreError ? error : (signal.reason as WheelStoreError);
     warn(`${areStored(stored)}, but the commit's index page could not be updated. ${message}`, title);
-    return false;
+    return undefined;
   }
 }
 

@@ -21,6 +21,8 @@ export interface ListedObject {
   /** Bytes. */
   readonly size: number;
   readonly etag: string;
+  /** When it was put; undefined if the store doesn't say. */
+  readonly lastModified: Date | undefined;
 }
 
 /** An object as the response to a HEAD shows it. */
@@ -88,9 +90,9 @@ export async function listObjects(
 }
 
 /** Copies the strings. In V8, a substring keeps the whole text of the page in memory. */
-function detached({ key, size, etag }: ListedObject): ListedObject {
+function detached({ key, etag, ...rest }: ListedObject): ListedObject {
   const copy = (text: string) => Buffer.from(text).toString();
-  return { key: copy(key), size, etag: copy(etag) };
+  return { ...rest, key: copy(key), etag: copy(etag) };
 }
 
 /**
@@ -131,6 +133,7 @@ async function listPage(
     key: decode(object.Key ?? ''),
     size: object.Size ?? 0,
     etag: object.ETag ?? '',
+    lastModified: object.LastModified,
   }));
   if (response.IsTruncated !== true) return { objects, next: undefined };
   const next = response.NextContinuationToken;
@@ -185,7 +188,13 @@ export async function headObject(
     const head = await send(bucket, { permission: 's3:GetObject', key, signal }, (client, options) =>
       client.send(new HeadObjectCommand({ Bucket: bucket.settings.name, Key: key }), options),
     );
-    return { key, size: head.ContentLength ?? 0, etag: head.ETag ?? '', metadata: head.Metadata ?? {} };
+    return {
+      key,
+      size: head.ContentLength ?? 0,
+      etag: head.ETag ?? '',
+      lastModified: head.LastModified,
+      metadata: head.Metadata ?? {},
+    };
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw error;

@@ -10,8 +10,9 @@ import { WheelStoreError } from '../errors.ts';
 import type { CommentInputs, StoreInputs } from '../runner/inputs.ts';
 import { info, trace } from '../runner/log.ts';
 import { converge, type Next } from '../slots/converge.ts';
-import { indexKey } from '../slots/layout.ts';
+import { indexKey, SDIST_TARGET } from '../slots/layout.ts';
 import { readCommit } from '../slots/lookup.ts';
+import { fromPage } from '../slots/pinned.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { storedBy } from '../slots/trust.ts';
 import {
@@ -227,11 +228,17 @@ function loginOnce(github: GitHub): () => Promise<string | undefined> {
 
 async function readContent(
   bucket: Bucket,
-  { place, repository }: StoreInputs,
+  { place, repository, commitLabel }: StoreInputs,
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommentContent> {
-  const { wheels, hasIndex } = await readCommit(bucket, place, storedBy(repository), known, signal);
+  const stored = await readCommit(bucket, place, storedBy(repository), known, signal);
+  const { hasIndex } = stored;
+  // Reviewers install wheels.
+  const wheels = stored.wheels.filter(({ target }) => target !== SDIST_TARGET);
+  const indexUrl = hasIndex ? await plainUrl(bucket, indexKey(place)) : undefined;
+  const names = wheels.map(({ name }) => name);
+  const isShared = new Set(names.map(({ project }) => project)).size > 1;
   return {
     entries: await Promise.all(
       wheels.map(async ({ target, name, key, size }) => ({
@@ -241,7 +248,9 @@ async function readContent(
         size,
       })),
     ),
-    indexUrl: hasIndex ? await plainUrl(bucket, indexKey(place)) : undefined,
+    indexUrl,
+    commitLabel,
+    together: isShared && indexUrl !== undefined ? fromPage(indexUrl, names) : undefined,
   };
 }
 

@@ -1,9 +1,9 @@
 /** The comment on a pull request: its marker, its text, and what to do with existing comments. Sends no requests. */
 import { createHash } from 'node:crypto';
 import { code, escapeCell } from '../runner/markdown.ts';
-import { shellSafe } from '../runner/shell.ts';
 import { readableSize } from '../sizes.ts';
 import { compareDecimals, shortCommit } from '../slots/layout.ts';
+import { shellSafe } from '../untrusted/shell.ts';
 
 /** The run and commit whose wheels a comment shows. Comments are ordered by run and attempt. */
 export interface Stamp {
@@ -42,10 +42,16 @@ export interface CommentContent {
   readonly entries: readonly CommentEntry[];
   /** undefined if the commit has no index page. */
   readonly indexUrl: string | undefined;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
+  /** The arguments that install the wheels of several projects together; undefined if there is only one project. */
+  readonly together: string | undefined;
 }
 
 /** GitHub rejects longer comments ("Body is too long (maximum is 65536 characters)"). */
 const MAX_CHARACTERS = 65_536;
+/** A longer command for all projects together is left out. */
+const MAX_TOGETHER = MAX_CHARACTERS / 8;
 /** Up to this number of wheels, all sections are expanded. With more, all are collapsed. */
 const MAX_OPEN = 3;
 
@@ -84,13 +90,14 @@ export function readMarker(body: string): Marker | undefined {
 }
 
 /** Renders a comment as GitHub-flavoured Markdown. Wheels that don't fit are counted; the index page lists them. */
-export function renderComment(marker: Marker, { entries, indexUrl }: CommentContent): string {
-  const head = `${renderMarker(marker)}\n### Install this change\n\n`;
+export function renderComment(marker: Marker, content: CommentContent): string {
+  const { entries, indexUrl, commitLabel, together } = content;
+  const commit = commitLabel === '' ? shortCommit(marker.commit) : commitLabel;
+  const head = `${renderMarker(marker)}\n### Install this change\n\n${renderTogether(together)}`;
   const isOpen = entries.length <= MAX_OPEN;
-  const sections = entries
-    .toSorted(byTargetThenName)
-    .map((entry) => renderEntry(entry, marker.commit, isOpen));
-  const link = indexUrl === undefined ? '' : `[All wheels of this commit](<${shellSafe(indexUrl)}>)\n`;
+  const sections = entries.toSorted(byTargetThenName).map((entry) => renderEntry(entry, commit, isOpen));
+  const all = commitLabel === '' ? 'All wheels of this commit' : 'All wheels';
+  const link = indexUrl === undefined ? '' : `[${all}](<${shellSafe(indexUrl)}>)\n`;
   const tail = (left: number) => `${left === 0 ? '' : `And ${left} more that did not fit here.\n\n`}${link}`;
   let room = MAX_CHARACTERS - head.length - tail(sections.length).length;
   const fitting = sections.findIndex((section) => {
@@ -106,19 +113,25 @@ function byTargetThenName(a: CommentEntry, b: CommentEntry): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** Each command has its own block, because GitHub shows a copy button for each block. */
+/** Wheels that depend on each other, by their pinned versions: the URL of one alone doesn't lead to the others. */
+function renderTogether(together = ''): string {
+  if (together === '' || together.length > MAX_TOGETHER) return '';
+  return `${installBlocks(together)}\n\nOr one wheel, if it needs none of the others:\n\n`;
+}
+
+/** @param commit - how it is shown */
 function renderEntry({ target, filename, url, size }: CommentEntry, commit: string, isOpen: boolean): string {
-  const command = `install "${shellSafe(url)}"`;
   return [
-    `<details${isOpen ? ' open' : ''}><summary>${code(target === '' ? filename : target)} at ${code(shortCommit(commit))}, ${escapeCell(readableSize(size))}</summary>`,
-    block(`pip ${command}`),
-    block(`uv pip ${command}`),
+    `<details${isOpen ? ' open' : ''}><summary>${code(target === '' ? filename : target)} at ${code(commit)}, ${escapeCell(readableSize(size))}</summary>`,
+    installBlocks(`"${shellSafe(url)}"`),
     '</details>\n\n',
   ].join('\n\n');
 }
 
-function block(command: string): string {
-  return `\`\`\`sh\n${command}\n\`\`\``;
+/** Each command has its own block, because GitHub shows a copy button for each block. */
+function installBlocks(args: string): string {
+  const block = (program: string) => `\`\`\`sh\n${program} install ${args}\n\`\`\``;
+  return `${block('pip')}\n\n${block('uv pip')}`;
 }
 
 /** The comment that a step wants. */

@@ -24,6 +24,7 @@ import { maskPasswords, secretsIn } from './secrets.ts';
 import {
   readBoolean,
   readChoice,
+  readCommitLabel,
   readCommits,
   readExpect,
   readNumber,
@@ -46,6 +47,8 @@ export interface CommonInputs {
   readonly place: CommitPlace;
   /** In the order in which they are looked up. A store step has one. */
   readonly commits: readonly [string, ...string[]];
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   /** `GITHUB_RUN_ID`. */
   readonly run: string;
   /** `GITHUB_RUN_ATTEMPT`. */
@@ -79,6 +82,8 @@ export interface StoreInputs extends CommonInputs {
   readonly path: string;
   /** Whether to store a wheel although it is older than the job, or its version contains another commit. */
   readonly allowStale: boolean;
+  /** `GITHUB_REF`, such as `refs/heads/main` or `refs/pull/5/merge`; undefined outside GitHub. */
+  readonly ref: string | undefined;
   /** Whether to update the commit's index page. */
   readonly index: boolean;
   /** `GITHUB_EVENT_PATH`: the file with the event that the runner writes; undefined outside GitHub. */
@@ -108,7 +113,7 @@ export interface CommentInputs {
 }
 
 /** The inputs that `find` and `fetch` share. */
-export interface LookUpInputs extends CommonInputs, Omit<Query, 'place'> {
+export interface LookUpInputs extends CommonInputs, Omit<Query, 'place' | 'commitLabel'> {
   /** A Python interpreter. For each project, the wheel that it would install is selected. */
   readonly forPython: string | undefined;
   /** Seconds to keep looking. */
@@ -155,6 +160,7 @@ export function readStoreInputs(): StoreInputs {
     sdist: readBoolean('sdist', false) || target === SDIST_TARGET,
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
+    ref: process.env.GITHUB_REF || undefined,
     index: readBoolean('index', true),
     eventPath: process.env.GITHUB_EVENT_PATH || undefined,
     tag: process.env.GITHUB_REF_TYPE === 'tag' ? process.env.GITHUB_REF_NAME : undefined,
@@ -252,6 +258,7 @@ function readCommonInputs(event: EventPayload | undefined, maxCommits: number): 
     proxies,
     place: { prefix: normalisePrefix(core.getInput('prefix')), commit: commits[0] },
     commits,
+    commitLabel: readCommitLabel(),
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),
     repository: env.GITHUB_REPOSITORY || undefined,

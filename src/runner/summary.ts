@@ -3,8 +3,11 @@ import * as core from '@actions/core';
 import { s3Uri } from '../bucket/names.ts';
 import { readableSize, shortSize } from '../sizes.ts';
 import { shortCommit } from '../slots/layout.ts';
+import { fromPage, pinned } from '../slots/pinned.ts';
 import { messageOf } from '../untrusted/foreign-text.ts';
 import { firstOf } from '../untrusted/quote.ts';
+import { shellSafe } from '../untrusted/shell.ts';
+import type { WheelName } from '../wheel/filename.ts';
 import type { Inventory } from '../wheel/largest.ts';
 import { renderCompleteness } from './completeness.ts';
 import type { EarlierCommit } from './event.ts';
@@ -12,7 +15,6 @@ import type { CommonInputs } from './inputs.ts';
 import { printable, trace } from './log.ts';
 import { code, escapeCell, table } from './markdown.ts';
 import type { LinkedWheel } from './outputs.ts';
-import { quoted, shellSafe } from './shell.ts';
 
 /** The content of a summary. */
 export interface Report {
@@ -21,6 +23,10 @@ export interface Report {
   readonly wheels: readonly LinkedWheel[];
   /** URL of the commit's index page; undefined if there is none. */
   readonly index: string | undefined;
+  /** The projects of all wheels of the commit: those shown may depend on others. By default, those of `wheels`. */
+  readonly projects?: ReadonlySet<string>;
+  /** The commit's wheels of other projects, to install them as well. */
+  readonly alongside?: readonly WheelName[];
   /** Why a wheel is missing: one or more sentences, shown below the heading. */
   readonly reason?: string;
   /** The targets of a look-up of several: a table shows which of them are stored. */
@@ -68,10 +74,10 @@ export function renderSummary(report: Report): string {
   const [first, ...more] = wheels;
   const parts = [`### ${escapeCell(heading)}`];
   if (reason !== undefined) parts.push(escapeCell(reason));
-  if (first !== undefined && more.length === 0) parts.push(details(first, report), install(first));
+  if (first !== undefined && more.length === 0) parts.push(details(first, report), install(first, report));
   parts.push(...completeness(report));
   // The table comes after the commands, so that only the table is cut if the summary is too long.
-  if (more.length > 0) parts.push(installSeveral(wheels, report.index), overview(wheels, report.inputs));
+  if (more.length > 0) parts.push(installSeveral(report), overview(wheels, report.inputs));
   if (first !== undefined && inventory !== undefined) parts.push(contents(inventory, first.size));
   return `${parts.join('\n\n')}\n\n`;
 }
@@ -95,6 +101,7 @@ function details(wheel: LinkedWheel, { inputs, inventory, before }: Report): str
       ? ''
       : `, unpacked ${shortSize(inventory.unpackedSize)} in ${count(inventory.files, 'file')}`;
   const rows: [string, string][] = [
+    ['Built from', label(inputs)],
     ['Target', target === '' ? '' : code(target)],
     ['Size', escapeCell(`${readableSize(size)}${unpacked}`)],
     ['Change', before === undefined ? '' : sizeChange(size, before, inputs)],
@@ -140,7 +147,13 @@ function overview(wheels: readonly LinkedWheel[], inputs: CommonInputs): string 
   ]);
   const head = ['Target', 'Wheel', 'Size', 'SHA-256', ...(isOneOrigin ? [] : ['Stored by'])];
   const all = isOneOrigin ? `\n\nAll stored by ${origins[0]}.` : '';
-  return `${table(head, rows, [2])}${all}`;
+  const built = inputs.commitLabel === '' ? '' : `\n\nBuilt from ${label(inputs)}.`;
+  return `${table(head, rows, [2])}${all}${built}`;
+}
+
+/** The label of the commit as code, in which GitHub links nothing; empty if it has none. */
+function label({ commitLabel }: CommonInputs): string {
+  return commitLabel === '' ? '' : code(commitLabel);
 }
 
 /** The largest files of the wheel, collapsed. They explain why a wheel has grown. */
@@ -193,18 +206,23 @@ function onGitHub({ repository, serverUrl }: CommonInputs, page: string, text: s
   return isLinkable ? `[${text}](${serverUrl}/${repository}/${page})` : text;
 }
 
-function install({ url, plainUrl }: LinkedWheel): string {
-  return url === plainUrl ? commands([`"${shellSafe(plainUrl)}"`]) : PRESIGNED;
+/** The wheel by its URL. If the commit has other projects, by its version: the URL alone doesn't lead to their wheels. */
+function install({ url, plainUrl, name }: LinkedWheel, { index, projects, alongside = [] }: Report): string {
+  if (url !== plainUrl) return PRESIGNED;
+  const isShared = projects !== undefined && projects.size > 1;
+  return commands([
+    isShared && index !== undefined ? fromPage(index, [name, ...alongside]) : `"${shellSafe(plainUrl)}"`,
+  ]);
 }
 
 /** With an index page, pip and uv select the wheel. Without one, each wheel has its own commands. */
-function installSeveral(wheels: readonly LinkedWheel[], index: string | undefined): string {
+function installSeveral({ wheels, index, alongside = [] }: Report): string {
   if (wheels.some(({ url, plainUrl }) => url !== plainUrl)) return PRESIGNED;
-  const projects = new Set(wheels.map(({ name }) => name.project));
-  const pinned = new Set(wheels.map(({ name }) => quoted(`${name.project}==${name.version.text}`)));
-  if (index !== undefined && pinned.size === projects.size && pinned.size <= MAX_COMMANDS) {
-    return commands([`--find-links "${shellSafe(index)}" ${[...pinned].join(' ')}`]);
-  }
+  const names = [...wheels.map(({ name }) => name), ...alongside];
+  const projects = pinned(names).length;
+  // Of several versions of one project, the highest may be for another platform.
+  const isClear = projects > 1 || new Set(names.map(({ version }) => version.text)).size === 1;
+  if (index !== undefined && isClear && projects <= MAX_COMMANDS) return commands([fromPage(index, names)]);
   const shown = wheels.slice(0, MAX_COMMANDS);
   const each = shown.map(
     ({ target, name, plainUrl }) => [`"${shellSafe(plainUrl)}"`, target || name.filename] as const,

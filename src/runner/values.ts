@@ -267,6 +267,28 @@ export function readCommits(max: number): [string, ...string[]] {
   );
 }
 
+/** Enough for the names and versions of several projects. */
+const MAX_LABEL_CHARACTERS = 100;
+
+/**
+ * The text to show instead of the commit; empty if there is none.
+ *
+ * @throws WheelStoreError if it has more than 100 characters, or is not on one line
+ */
+export function readCommitLabel(): string {
+  const label = core.getInput('commit-label');
+  const example = 'such as duckdb v1.4.0 + httpfs 1a2b3c4';
+  if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(label)) {
+    const problem = 'contains a line break or another control character';
+    throw badInput('commit-label', label, problem, `Write it on one line, ${example}.`);
+  }
+  if ([...label].length > MAX_LABEL_CHARACTERS) {
+    const problem = `is longer than ${MAX_LABEL_CHARACTERS} characters`;
+    throw badInput('commit-label', label, problem, `Shorten it to names and versions, ${example}.`);
+  }
+  return label;
+}
+
 /**
  * The error for an invalid input. It shows the value, shortened if it is long.
  *

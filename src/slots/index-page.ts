@@ -3,6 +3,7 @@ import { shortSize } from '../sizes.ts';
 import { escapeUnprintable } from '../untrusted/quote.ts';
 import type { WheelName } from '../wheel/filename.ts';
 import { type CommitPlace, commitFolder } from './layout.ts';
+import { fromPage } from './pinned.ts';
 
 /** A wheel as the page lists it. */
 export interface PageEntry {
@@ -17,17 +18,23 @@ export interface PageEntry {
   /** Lower-case hex; undefined if none was stored. */
   readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
+  /** When it was stored, as listed; undefined if the store doesn't say. */
+  readonly lastModified: Date | undefined;
+  /** `GITHUB_REF` of the run that stored it, unchecked; undefined if it wasn't recorded. */
+  readonly ref: string | undefined;
 }
 
 /** The content of a page. */
 export interface IndexPage {
   readonly place: CommitPlace;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   readonly wheels: readonly PageEntry[];
-  /** The URL of the page itself. */
+  /** The URL of the commit's page. It has the wheels that a project depends on, so all commands use it. */
   readonly url: string;
   /** The project whose page this is, one folder below the commit's page; undefined: the commit's page. */
   readonly project: string | undefined;
-  /** `https://github.com/owner/name`; undefined if the runs cannot be linked. */
+  /** `https://github.com/owner/name`; undefined if runs, branches and commits cannot be linked. */
   readonly repositoryUrl: string | undefined;
 }
 
@@ -37,8 +44,8 @@ export interface IndexPage {
  */
 export function renderIndexPage(page: IndexPage): string {
   const wheels = page.wheels.toSorted(byProjectThenTarget);
-  const projects = [...new Set(wheels.map(({ name }) => name.project))];
-  const title = `Wheels of ${page.project ?? (projects.join(', ') || 'this commit')}`;
+  const projects = projectsOf(wheels);
+  const title = `Wheels of ${page.project ?? (projects.join(', ') || page.commitLabel || 'this commit')}`;
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -52,10 +59,9 @@ export function renderIndexPage(page: IndexPage): string {
 <body>
 <main>
 <h1>${escapeHtml(title)}</h1>
-<p>Commit <code>${escapeHtml(page.place.commit)}</code></p>
-<pre><code>${projects.map((project) => commands(project, page.url)).join('\n')}</code></pre>
-<table>
-<thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Built by</th></tr></thead>
+<p>${commit(page)}</p>
+${page.project === undefined ? projectList(projects) : ''}${installSection(wheels, page.url)}<table>
+<thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Stored (UTC)</th><th scope="col">Built by</th></tr></thead>
 <tbody>
 ${wheels.map((wheel) => row(wheel, page)).join('\n')}
 </tbody>
@@ -67,14 +73,15 @@ ${wheels.map((wheel) => row(wheel, page)).join('\n')}
 }
 
 /**
- * The links to wheels on a page. Used to compare what pip sees on two pages.
+ * The links to wheels and sdists on a page. Used to compare what pip sees on two pages. No other link ends so: see
+ * {@link branchLink}.
  *
  * @returns the `href` values, sorted, as they are in the HTML
  */
 export function linksOf(html: string): string[] {
   return [...html.matchAll(/<a href="([^"]*)"/g)]
     .map(([, href]) => href!)
-    .filter((href) => /\.whl(?:#|$)/.test(href))
+    .filter((href) => /\.(?:whl|tar\.gz)(?:#|$)/.test(href))
     .sort();
 }
 
@@ -87,9 +94,33 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function commands(project: string, url: string): string {
-  const rest = `install --find-links "${url}" ${project}`;
-  return escapeHtml(`pip ${rest}\nuv pip ${rest}`);
+function projectsOf(wheels: readonly PageEntry[]): string[] {
+  return [...new Set(wheels.map(({ name }) => name.project))];
+}
+
+/** What the wheels were built from. SHA-1 commits are linked. 64 digits are usually a hash of the sources, which has no page on GitHub. */
+function commit({ place, commitLabel, repositoryUrl }: IndexPage): string {
+  if (commitLabel !== '') return `Built from ${escapeHtml(commitLabel)}`;
+  const hash = `<code>${escapeHtml(place.commit)}</code>`;
+  const isLinkable = repositoryUrl !== undefined && place.commit.length === 40;
+  return `Commit ${isLinkable ? link(`${repositoryUrl}/commit/${place.commit}`, hash) : hash}`;
+}
+
+/** The links that the root of a simple repository has (PEP 503, "Specification"). */
+function projectList(projects: readonly string[]): string {
+  if (projects.length === 0) return '';
+  const links = projects.map((project) => link(`${encodeURIComponent(project)}/`, escapeHtml(project)));
+  return `<p>Projects: ${links.join(', ')}</p>\n`;
+}
+
+/** The commands for pip and uv. Wheels that depend on each other are installed together. */
+function installSection(wheels: readonly PageEntry[], url: string): string {
+  if (wheels.length === 0) return '';
+  const names = wheels.map(({ name }) => name);
+  const args = fromPage(url, names);
+  const lines = ['pip', 'uv pip'].map((program) => escapeHtml(`${program} install ${args}`));
+  const hint = projectsOf(wheels).length > 1 ? '<p>Leave out the projects that you don’t need.</p>\n' : '';
+  return `<pre><code>${lines.join('\n')}</code></pre>\n${hint}`;
 }
 
 function row(wheel: PageEntry, page: IndexPage): string {
@@ -103,7 +134,8 @@ function row(wheel: PageEntry, page: IndexPage): string {
     `<td>${escapeHtml(target)}</td>`,
     `<td>${tags(name)}</td>`,
     `<td class="size">${shortSize(wheel.size).replace(' ', '&nbsp;')}</td>`,
-    `<td>${builtBy(wheel, page)}</td></tr>`,
+    `<td class="size">${storedAt(wheel)}</td>`,
+    `<td>${[builtBy(wheel, page), ...storedFrom(wheel, page)].join('<br>')}</td></tr>`,
   ].join('');
 }
 
@@ -123,7 +155,44 @@ function builtBy({ run, attempt }: PageEntry, { repositoryUrl }: IndexPage): str
   const text = `run ${run}, attempt ${attempt}`;
   return repositoryUrl === undefined
     ? text
-    : `<a href="${escapeHtml(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`)}">${text}</a>`;
+    : link(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`, text);
+}
+
+/** To the minute, in the same form for all readers. */
+function storedAt({ lastModified }: PageEntry): string {
+  if (lastModified === undefined || Number.isNaN(lastModified.getTime())) return '';
+  return lastModified.toISOString().replace(/^(.*)T(\d\d:\d\d).*$/, '$1 $2');
+}
+
+/** Longer refs, and the parts that git doesn't allow (git-check-ref-format), are not from GitHub. */
+const REF =
+  /^refs\/(?:pull\/(?<number>[1-9][0-9]{0,9})\/(?:merge|head)|(?:heads|tags)\/(?<name>.{1,255}))$/su;
+const NOT_IN_A_REF = /(?:^|\/)(?:\.|\/|$)|\.\.|[\\:?*[~^]|\s/;
+
+/** The pull request, branch or tag of the run; empty if it is unknown. */
+function storedFrom({ ref }: PageEntry, { repositoryUrl }: IndexPage): string[] {
+  const { number, name } = REF.exec(ref ?? '')?.groups ?? {};
+  if (number !== undefined) {
+    return [
+      repositoryUrl === undefined ? `#${number}` : link(`${repositoryUrl}/pull/${number}`, `#${number}`),
+    ];
+  }
+  if (name === undefined || NOT_IN_A_REF.test(name)) return [];
+  return [repositoryUrl === undefined ? escapeHtml(name) : branchLink(name, repositoryUrl)];
+}
+
+/** What pip and uv take for a package, whatever the rest of the URL is (pip: `ARCHIVE_EXTENSIONS`, without slashes at the end). */
+const ARCHIVE = /\.(?:whl|egg|zip|tar|tgz|tbz2?|txz|tlz|gz|bz2|xz|lz|lzma|zst)$/i;
+
+/** The name of a branch or tag with a link, unless an installer would take the link for that of a wheel or archive. */
+function branchLink(name: string, repositoryUrl: string): string {
+  const path = name.toWellFormed().split('/').map(encodeURIComponent).join('/');
+  return ARCHIVE.test(name) ? escapeHtml(name) : link(`${repositoryUrl}/tree/${path}`, escapeHtml(name));
+}
+
+/** @param html - the text of the link, escaped */
+function link(url: string, html: string): string {
+  return `<a href="${escapeHtml(url)}">${html}</a>`;
 }
 
 /** For text and for attributes in double quotes (HTML standard, "Escaping a string"). */

@@ -27,7 +27,7 @@ export interface Selection {
 }
 
 /** A wheel as listed, without its metadata, which takes another request. */
-export type ListedWheel = PlacedWheel & Pick<ListedObject, 'size' | 'etag'>;
+export type ListedWheel = PlacedWheel & Omit<ListedObject, 'key'>;
 
 /** A warning to show with the result. */
 export interface LookUpWarning {
@@ -42,6 +42,8 @@ export interface CommitListing {
    * may have several wheels: those of the old flat layout.
    */
   readonly byTarget: ReadonlyMap<string, readonly (readonly ListedWheel[])[]>;
+  /** The projects of all wheels of the commit, also of those that are not selected. */
+  readonly commitProjects: ReadonlySet<string>;
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
   /** Of wheels that would be selected, but have another version; at most a few. */
@@ -125,16 +127,17 @@ export function rank(
     const filled = selected.filter((slot) => slot.length > 0);
     if (filled.length > 0) byTarget.set(target, filled);
   }
-  return { byTarget, otherVersions: [...otherVersions].sort(), warnings };
+  const commitProjects = new Set(wheels.map(({ name }) => name.project));
+  return { byTarget, commitProjects, otherVersions: [...otherVersions].sort(), warnings };
 }
 
 function isOfProject(project: string, { projects }: Selection): boolean {
   return projects.length === 0 || projects.includes(project);
 }
 
-function readListed({ key, size, etag }: ListedObject, place: CommitPlace): ListedWheel | undefined {
-  const placed = size === 0 ? undefined : readWheelKey(place, key);
-  return placed === undefined ? undefined : { ...placed, size, etag };
+function readListed({ key, ...object }: ListedObject, place: CommitPlace): ListedWheel | undefined {
+  const placed = object.size === 0 ? undefined : readWheelKey(place, key);
+  return placed === undefined ? undefined : { ...placed, ...object };
 }
 
 function isInScope({ target, run, attempt }: PlacedWheel, { targets, only }: Selection): boolean {

@@ -17,6 +17,8 @@ import type { Trust } from './trust.ts';
 /** What to look up. */
 export interface Query extends Selection {
   readonly place: CommitPlace;
+  /** Shown instead of the commit; undefined or empty: the commit is shown. */
+  readonly commitLabel?: string;
   readonly trust: Trust;
   /** Targets that must be stored if `targets` is `*`, which alone can't know what is missing. */
   readonly expect: readonly string[];
@@ -38,6 +40,8 @@ export interface LookUpResult {
   readonly incompatible: readonly string[];
   /** Versions of stored wheels that are not the requested version. */
   readonly otherVersions: readonly string[];
+  /** The projects of all wheels of the commit, also of those that were not requested. */
+  readonly commitProjects: ReadonlySet<string>;
   /** Whether the commit has an index page. */
   readonly hasIndex: boolean;
   readonly warnings: readonly LookUpWarning[];
@@ -63,13 +67,9 @@ export async function lookUp(
     interpreter === undefined
       ? await newestOfEach(bucket, query, listing, reader)
       : await bestOfAll(query, listing, reader, interpreter);
-  return {
-    ...chosen,
-    place: query.place,
-    otherVersions: listing.otherVersions,
-    hasIndex: listing.hasIndex,
-    warnings: [...listing.warnings, ...reader.warnings],
-  };
+  const { commitProjects, otherVersions, hasIndex } = listing;
+  const warnings = [...listing.warnings, ...reader.warnings];
+  return { ...chosen, place: query.place, commitProjects, otherVersions, hasIndex, warnings };
 }
 
 type Choice = Pick<LookUpResult, 'wheels' | 'missing' | 'missingProjects' | 'incompatible'>;
@@ -216,7 +216,7 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
  * @param older - how many older commits are looked up as well
  */
 export function describeQuery(
-  { place, targets, projects, version, only, trust }: Query,
+  { place, commitLabel = '', targets, projects, version, only, trust }: Query,
   older: number,
 ): string {
   const targetNames =
@@ -233,6 +233,7 @@ export function describeQuery(
   const hash = trust.sha256.length === 0 ? '' : ` with SHA-256 ${trust.sha256.join(' or ')}`;
   const oneAttempt = attempt === undefined ? '' : `, attempt ${attempt}`;
   const prefix = place.prefix === '' ? 'without a prefix' : `under the prefix ${place.prefix}`;
-  const commit = `commit ${shortCommit(place.commit)}${older === 0 ? '' : ` or ${older} older ones`}`;
+  const first = commitLabel === '' ? `commit ${shortCommit(place.commit)}` : commitLabel;
+  const commit = `${first}${older === 0 ? '' : ` or ${older} older ones`}`;
   return `${what}${hash} of ${commit}, ${runs}${oneAttempt}, ${prefix}`;
 }

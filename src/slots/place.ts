@@ -256,12 +256,14 @@ async function requireSameBytes(
 }
 
 /** The wheel that this call put, as a look-up would return it. */
-function asStored({ slot, wheel, metadata }: Placement, { key, etag }: ListedObject): StoredWheel {
+function asStored({ slot, wheel, metadata }: Placement, found: ListedObject): StoredWheel {
   return {
-    ...readWheelKey(slot, key)!,
+    ...readWheelKey(slot, found.key)!,
     size: wheel.size,
-    etag,
+    etag: found.etag,
+    lastModified: found.lastModified,
     sha256: wheel.sha256,
     requiresPython: metadata['requires-python'],
+    ref: metadata.ref,
   };
 }

@@ -13,6 +13,8 @@ import { storedBy } from './trust.ts';
 /** Which commit's pages to write, and what they link to on GitHub. */
 export interface Publication {
   readonly place: CommitPlace;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   /** `owner/name`; undefined outside GitHub. */
   readonly repository: string | undefined;
   readonly serverUrl: string | undefined;
@@ -29,6 +31,7 @@ const MAX_ROUNDS = 60;
  * later than we did.
  *
  * @param stored - the wheels that this step stored, for which no HEAD is sent
+ * @returns the wheels on the commit's page
  * @throws WheelStoreError if the store rejects a request
  */
 export async function publishIndex(
@@ -36,9 +39,9 @@ export async function publishIndex(
   publication: Publication,
   stored: readonly StoredWheel[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly StoredWheel[]> {
   const projects = [...new Set(stored.map(({ name }) => name.project))];
-  await updatePages(bucket, publication, projects, stored, signal);
+  return updatePages(bucket, publication, projects, stored, signal);
 }
 
 /**
@@ -56,17 +59,21 @@ export async function correctIndex(
   await updatePages(bucket, publication, [project], [], signal);
 }
 
-/** @param stored - the wheels to add; none: do not create pages */
+/**
+ * @param stored - the wheels to add; none: do not create pages
+ * @returns the wheels on the commit's page
+ */
 async function updatePages(
   bucket: Bucket,
   publication: Publication,
   projects: readonly string[],
   stored: readonly StoredWheel[],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly StoredWheel[]> {
   const own = new Set(stored.map(({ key }) => key));
   const known = new Map(stored.map((wheel) => [wheel.key, wheel]));
   const put = new Set<string>();
+  let listed: readonly StoredWheel[] = [];
   const round = async (): Promise<Next> => {
     const { pages, wheels } = await comparePages(
       bucket,
@@ -75,6 +82,7 @@ async function updatePages(
       known,
       signal,
     );
+    listed = wheels;
     const ours = pages.filter(({ before }) => own.size > 0 || before !== undefined);
     const outdated = ours.filter((page) => isOutdated(page, put.has(page.key)));
     if (outdated.length === 0) return 'done';
@@ -87,6 +95,7 @@ async function updatePages(
     return bucket.honoursConditions && isAlone ? 'done' : { pauseMs: 0 };
   };
   await converge(round, { max: MAX_ROUNDS, signal, contended: () => contended(bucket, publication) });
+  return listed;
 }
 
 function contended(bucket: Bucket, { place }: Publication): WheelStoreError {
@@ -151,7 +160,7 @@ async function putPage(
 /** Renders one page for each of `projects`; undefined stands for the commit's page. */
 async function render(
   bucket: Bucket,
-  { place, repository, serverUrl }: Publication,
+  { place, commitLabel, repository, serverUrl }: Publication,
   projects: readonly (string | undefined)[],
   wheels: readonly StoredWheel[],
 ): Promise<string[]> {
@@ -161,8 +170,9 @@ async function render(
     projects.map(async (project) =>
       renderIndexPage({
         place,
+        commitLabel,
         wheels: wheels.filter(({ name }) => project === undefined || name.project === project),
-        url: await plainUrl(bucket, indexKey(place, project)),
+        url: await plainUrl(bucket, indexKey(place)),
         project,
         repositoryUrl,
       }),

@@ -7,10 +7,12 @@ import type { ListedWheel, LookUpWarning } from './listing.ts';
 import { reasonToIgnore, storedSha256, type Trust } from './trust.ts';
 
 /** A wheel in the store. */
-export interface StoredWheel extends PlacedWheel, Pick<ListedObject, 'size' | 'etag'> {
+export interface StoredWheel extends PlacedWheel, Omit<ListedObject, 'key'> {
   /** Lower-case hex; undefined if it was stored without one, as in the old layout. */
   readonly sha256: string | undefined;
   readonly requiresPython: string | undefined;
+  /** `GITHUB_REF` of the run that stored it, unchecked; undefined if it wasn't recorded. */
+  readonly ref: string | undefined;
 }
 
 /** A stored wheel whose bytes can be verified. */
@@ -25,20 +27,25 @@ export function isHashed(wheel: StoredWheel): wheel is HashedWheel {
 const MAX_IGNORED = 50;
 
 /** Combines a wheel's key with the response to its HEAD. */
-export function withHead(wheel: PlacedWheel, { size, etag, metadata }: ObjectHead): StoredWheel {
+export function withHead(
+  wheel: PlacedWheel,
+  { size, etag, lastModified, metadata }: ObjectHead,
+): StoredWheel {
   return {
     ...wheel,
     size,
     etag,
+    lastModified,
     sha256: storedSha256(metadata),
     requiresPython: metadata['requires-python'],
+    ref: metadata.ref,
   };
 }
 
 /** Reads the metadata of stored wheels, and collects warnings about those that it ignores. */
 export interface WheelReader {
   /**
-   * @returns undefined if the wheel is gone or must not be used
+   * @returns with the time from the listing; undefined if the wheel is gone or must not be used
    * @throws WheelStoreError if the store doesn't respond as S3 does, or too many wheels of a target must not be used
    */
   read(wheel: ListedWheel): Promise<StoredWheel | undefined>;
@@ -62,8 +69,10 @@ export function readerOf(
   return {
     warnings,
     async read(wheel) {
+      const { lastModified } = wheel;
       const cached = known.get(wheel.key);
-      if (cached !== undefined) return cached;
+      // HEAD and listing may differ by a second. All jobs must see the same time, or each would write another page.
+      if (cached !== undefined) return { ...cached, lastModified };
       const head = await headObject(bucket, wheel.key, signal);
       if (head === undefined) return undefined;
       const stored = withHead(wheel, head);
@@ -81,7 +90,7 @@ export function readerOf(
         return undefined;
       }
       if (sha256 === undefined && wheel.run !== undefined) warnings.push(noSha256(bucket, wheel));
-      const usable = { ...stored, sha256 };
+      const usable = { ...stored, sha256, lastModified };
       known.set(wheel.key, usable);
       return usable;
     },

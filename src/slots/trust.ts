@@ -25,10 +25,12 @@ export type StoredMetadata = Readonly<Record<string, string | undefined>>;
 /**
  * The metadata that a store step writes in addition to the wheel's SHA-256. It is sent in HTTP headers, so values that
  * are not printable ASCII are left out.
+ *
+ * @param ref - `GITHUB_REF`
  */
 export function objectMetadata(
   { commit, run, attempt }: Slot,
-  repository: string | undefined,
+  { repository, ref }: { readonly repository: string | undefined; readonly ref: string | undefined },
   contents: Pick<WheelContents, 'project' | 'version' | 'requiresPython'>,
 ): Record<string, string> {
   const metadata: Record<string, string> = {
@@ -36,6 +38,7 @@ export function objectMetadata(
     run,
     attempt,
     repository: repository ?? '',
+    ref: ref ?? '',
     project: contents.project,
     version: contents.version,
     'requires-python': contents.requiresPython ?? '',

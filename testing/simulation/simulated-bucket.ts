@@ -47,7 +47,7 @@ export function listObjects(
         ([key]) =>
           key.startsWith(prefix) && keep(key) && !(shallow && key.slice(prefix.length).includes('/')),
       )
-      .map(([key, { size, etag }]) => ({ key, size, etag }))
+      .map(([key, { size, etag }]) => ({ key, size, etag, lastModified: undefined }))
       .sort((a, b) => (a.key < b.key ? -1 : 1));
   }) as Promise<ListedObject[]>;
 }
@@ -63,7 +63,13 @@ export function headObject(
     const object = world.objects.get(key);
     return object === undefined
       ? undefined
-      : { key, size: object.size, etag: object.etag, metadata: object.metadata };
+      : {
+          key,
+          size: object.size,
+          etag: object.etag,
+          lastModified: undefined,
+          metadata: object.metadata,
+        };
   }) as Promise<ObjectHead | undefined>;
 }
 
