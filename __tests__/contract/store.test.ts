@@ -44,6 +44,7 @@ describe('a wheel is placed into the slot of this run', () => {
       code: 0,
     });
     expect({ ...result.outputs, wheels: JSON.parse(result.outputs.wheels!) }).toEqual({
+      commit: COMMIT,
       'skip-build': 'false',
       'wheel-url': url,
       'wheel-name': name,
