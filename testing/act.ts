@@ -86,7 +86,10 @@ const SYSTEMS = ['ubuntu-latest', 'ubuntu-24.04-arm', 'macos-latest', 'windows-l
 const STAND_INS = {
   'aws-actions/configure-aws-credentials@v6': join(FIXTURES, 'actions/configure-aws-credentials'),
   'actions/setup-python@v6': join(FIXTURES, 'actions/setup-python'),
+  'actions/setup-java@v5': join(FIXTURES, 'actions/setup-java'),
   'pypa/cibuildwheel@v3.3': join(FIXTURES, 'actions/cibuildwheel'),
+  'pypa/gh-action-pypi-publish@release/v1': join(FIXTURES, 'actions/gh-action-pypi-publish'),
+  'PyO3/maturin-action@v1': join(FIXTURES, 'actions/maturin'),
 };
 
 /** Creates a repository with the project, the built actions and all workflows of `fixtures/workflows`. */
