@@ -14,11 +14,10 @@ type Exceptions = Readonly<Record<string, string>>;
 const INPUT_EXCEPTIONS: Exceptions = {
   path: 'store reads the wheel there, fetch writes wheels there',
   commit: 'store accepts one commit, find and fetch several',
-  target: 'store accepts one target, find and fetch several',
+  target: 'store names one wheel or all, find and fetch look several up',
 };
 const OUTPUT_EXCEPTIONS: Exceptions = {
   'skip-build': 'store reports what it did, find and fetch what they found',
-  'wheel-url': 'store always has exactly one wheel, find and fetch none or several',
 };
 
 /** All violations in the action.yml files and the register of actions, a line each. */

@@ -369,6 +369,16 @@ const storePath: Row = {
   shows: { default: 'demo-1.0-py3-none-any.whl', other: 'demo-2.0-py3-none-any.whl' },
 };
 
+const expectedTargets: Row = {
+  default: '',
+  other: 'cp312-win_amd64',
+  async observe(site, given) {
+    await provide(site);
+    return (await act(site, { ...given, target: '*' })).code === 0 ? 'stored' : 'refused';
+  },
+  shows: { default: 'stored', other: 'refused' },
+};
+
 const index: Row = {
   default: 'true',
   other: 'false',
@@ -500,6 +510,7 @@ export const INPUTS: Readonly<Record<ActionName, Readonly<Record<string, Row>>>>
     ...common,
     ...objectSettings,
     path: storePath,
+    expect: expectedTargets,
     'allow-stale-wheel': allowStaleWheel,
     index,
     comment,

@@ -151,6 +151,6 @@ describe('what suggests that a build ran', () => {
     ['an invalid filename', { project: undefined }, undefined, false],
   ];
   test.each(cases)('%s', (_title, change, verdict, isSign) => {
-    expect(signsOfBuild('demo', verdict, [{ ...wheel, ...change }])).toHaveLength(isSign ? 1 : 0);
+    expect(signsOfBuild(['demo'], verdict, [{ ...wheel, ...change }])).toHaveLength(isSign ? 1 : 0);
   });
 });

@@ -22,12 +22,14 @@ const LIST = join(import.meta.dirname, 'real-wheels.json');
 /**
  * Downloads the missing wheels of the list with pip; they are kept for later runs.
  *
- * @returns the absolute paths of all wheels, sorted
+ * @param project - only wheels whose filename begins with this name and a dash; undefined: all
+ * @returns the absolute paths of the wheels, sorted
  * @throws Error if a wheel cannot be downloaded, or has another hash than in the list
  */
-export async function realWheels(): Promise<string[]> {
+export async function realWheels(project?: string): Promise<string[]> {
   await mkdir(FOLDER, { recursive: true });
-  const groups = JSON.parse(await readFile(LIST, 'utf8')) as Group[];
+  const all = JSON.parse(await readFile(LIST, 'utf8')) as Group[];
+  const groups = project === undefined ? all : all.map((group) => onlyOf(group, project));
   for (const { what, pip, wheels } of groups) {
     const missing: Record<string, string> = {};
     for (const [filename, sha256] of Object.entries(wheels)) {
@@ -42,6 +44,11 @@ export async function realWheels(): Promise<string[]> {
     .flatMap(({ wheels }) => Object.keys(wheels))
     .sort()
     .map((filename) => join(FOLDER, filename));
+}
+
+function onlyOf(group: Group, project: string): Group {
+  const wheels = Object.entries(group.wheels).filter(([filename]) => filename.startsWith(`${project}-`));
+  return { ...group, wheels: Object.fromEntries(wheels) };
 }
 
 async function download(what: string, pip: readonly string[], wheels: Group['wheels']): Promise<void> {

@@ -1,62 +1,82 @@
-/** Whether a store step that finds no wheel may reuse the stored one. docs/slots.md describes the rules. */
+/** Whether a store step that finds no wheel may reuse what is stored. docs/slots.md describes the rules. */
 import type { Bucket } from '../bucket/bucket.ts';
 import { describeSearch, type Search } from '../disk/find-wheels.ts';
 import { type NearbyWheel, wheelsNearby } from '../disk/nearby.ts';
 import { WheelStoreError } from '../errors.ts';
 import { jobStartTime } from '../provenance/left-over.ts';
 import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
-import type { StoreInputs } from '../runner/inputs.ts';
+import { EACH, type StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
 import { EVERYTHING } from '../slots/listing.ts';
 import { lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { storedBy } from '../slots/trust.ts';
+import { firstOf } from '../untrusted/quote.ts';
 import { showWarnings } from './look-up.ts';
 
-/** @throws WheelStoreError if a find step of this job found that the build is needed: then there must be a wheel */
+/** How many targets one error lists. */
+const MAX_LISTED = 20;
+
+/**
+ * Whether the build may have been skipped, as far as that shows without a look-up.
+ *
+ * @throws WheelStoreError if a find step of this job found that the build is needed: then there must be a wheel. Also
+ *   if `target` is `*` and nothing is expected: then what a build would have left is unknown
+ */
 export async function checkBuildNotRequired(
   inputs: StoreInputs,
   search: Search,
   { verdicts }: Notes,
   signal: AbortSignal,
 ): Promise<void> {
-  if (verdicts[inputs.target] !== 'build') return;
+  const targets = expectedTargets(inputs);
+  const required = targets.filter((target) => verdicts[target] === 'build');
+  if (targets.length > 0 && required.length === 0) return;
   const notFound = describeSearch(inputs.path, search, await nearby(inputs, signal));
-  throw noWheelError(`A find step of this job said that the build is needed, but there is ${notFound}.`);
+  if (targets.length === 0) {
+    throw new WheelStoreError({
+      title: 'No wheel',
+      reason: `There is ${notFound}. With target: '*', nothing says which wheels there should be, so a skipped build can't be told from one that left none.`,
+      remedy:
+        "Check that the build ran and that 'path' is where it writes its wheels. If the build may be skipped, name its wheels in 'expect'.",
+    });
+  }
+  throw noWheelError(
+    `A find step of this job said that the build is needed${named(' for ', required)}, but there is ${notFound}.`,
+  );
 }
 
 /**
- * The stored wheel of this commit and target.
+ * The stored wheels of this commit and target, or of all expected targets.
  *
- * @throws WheelStoreError if no wheel is stored, or a wheel elsewhere suggests that the build ran
+ * @throws WheelStoreError if one is not stored, or a wheel elsewhere suggests that the build ran
  */
-export async function reusableWheel(
+export async function reusableWheels(
   bucket: Bucket,
   inputs: StoreInputs,
   search: Search,
   notes: Notes,
   signal: AbortSignal,
-): Promise<{ readonly wheel: StoredWheel; readonly hasIndex: boolean }> {
-  const { place, target } = inputs;
-  const trust = storedBy(inputs.repository);
-  const query: Query = { ...EVERYTHING, place, targets: [target], expect: [], trust };
+): Promise<{ readonly wheels: readonly StoredWheel[]; readonly hasIndex: boolean }> {
+  const { place } = inputs;
+  const targets = expectedTargets(inputs);
+  const query: Query = { ...EVERYTHING, place, targets, expect: [], trust: storedBy(inputs.repository) };
   const found = await lookUp(bucket, query, signal);
   showWarnings(found);
-  const wheel = found.wheels[0];
-  if (wheel === undefined) {
+  if (found.missing.length > 0) {
     throw noWheelError(
-      `There is ${describeSearch(inputs.path, search, await nearby(inputs, signal))}; the store has none for commit ${place.commit}${target === '' ? '' : `, target ${target}`} either.`,
+      `There is ${describeSearch(inputs.path, search, await nearby(inputs, signal))}; the store has none for commit ${place.commit}${named(', ', found.missing)} either.`,
     );
   }
-  await checkBuildWasSkipped(inputs, search, wheel, notes, signal);
-  return { wheel, hasIndex: found.hasIndex };
+  await checkBuildWasSkipped(inputs, search, found.wheels, notes, signal);
+  return found;
 }
 
 /** @throws WheelStoreError if a wheel elsewhere suggests that the build ran */
 async function checkBuildWasSkipped(
   inputs: StoreInputs,
   search: Search,
-  stored: StoredWheel,
+  stored: readonly StoredWheel[],
   { verdicts, fetched }: Notes,
   signal: AbortSignal,
 ): Promise<void> {
@@ -66,10 +86,26 @@ async function checkBuildWasSkipped(
     fetched,
     await jobStartTime(inputs.eventPath),
   );
-  const signs = signsOfBuild(stored.name.project, verdicts[inputs.target], seen);
+  const projects = stored.map(({ name }) => name.project);
+  const canSkip = stored.every(({ target }) => verdicts[target] === 'skip');
+  const signs = signsOfBuild(projects, canSkip ? 'skip' : undefined, seen);
   if (signs.length === 0) return;
   const notFound = describeSearch(inputs.path, search, signs);
-  throw noWheelError(`There is ${notFound}. A build seems to have run, so the stored wheel is not reused.`);
+  throw noWheelError(
+    `There is ${notFound}. A build seems to have run, so ${stored.length === 1 ? 'the stored wheel is' : 'the stored wheels are'} not reused.`,
+  );
+}
+
+/** The targets that a build would have left wheels for. */
+function expectedTargets({ target, expect }: StoreInputs): readonly string[] {
+  return target === EACH ? expect : [target];
+}
+
+/** `target a`, after `before`. Empty for the wheel without a target. */
+function named(before: string, targets: readonly string[]): string {
+  const names = targets.filter((target) => target !== '');
+  if (names.length === 0) return '';
+  return `${before}${names.length === 1 ? 'target' : 'targets'} ${firstOf(names, MAX_LISTED)}`;
 }
 
 function nearby({ workspace, home }: StoreInputs, signal: AbortSignal): Promise<NearbyWheel[]> {

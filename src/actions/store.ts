@@ -1,4 +1,4 @@
-/** The root action: stores the one wheel that the build produced in this run's slot. */
+/** The root action: stores the wheels that the build produced, each in a slot of this run. */
 import { basename } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
@@ -6,98 +6,136 @@ import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find
 import { type Title, WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit, warnOfOtherTag } from '../provenance/commits.ts';
 import { checkLeftOver, jobStartTime } from '../provenance/left-over.ts';
-import { readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
+import { EACH, readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
 import { type Notes, notesKey, readNotes } from '../runner/job-notes.ts';
 import { describeWheel, info, requestTracer, trace, warn } from '../runner/log.ts';
 import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
-import { progressLogger } from '../runner/progress.ts';
-import { type EarlierSize, type Report, writeSummary } from '../runner/summary.ts';
+import { countWheels, type EarlierSize, type Report, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
-import { indexKey, slotFolder } from '../slots/layout.ts';
+import { indexKey } from '../slots/layout.ts';
 import { listCommit, newestWheel } from '../slots/listing.ts';
-import { placeInSlot } from '../slots/place.ts';
-import { correctIndex, publishIndex } from '../slots/publish.ts';
+import { checkExpected, nameTargets, type TargetedWheel } from '../slots/own-targets.ts';
+import { publishIndex } from '../slots/publish.ts';
 import type { StoredWheel } from '../slots/stored.ts';
-import { objectMetadata } from '../slots/trust.ts';
 import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
-import { normaliseProject, parseWheelFilename } from '../wheel/filename.ts';
-import { type CheckedWheel, readWheel } from '../wheel/read-wheel.ts';
-import { checkBuildNotRequired, reusableWheel } from './reuse.ts';
+import { parseWheelFilename } from '../wheel/filename.ts';
+import { readWheel } from '../wheel/read-wheel.ts';
+import { describeResult, explainFailed, putWheels, type ReadyWheel } from './put-wheels.ts';
+import { checkBuildNotRequired, reusableWheels } from './reuse.ts';
 
 /**
- * Stores the wheel at `path`. If there is no wheel because the build was skipped, reuses the stored one.
+ * Stores the wheel at `path`, or with `target: "*"` all wheels there, each in a slot of its own. If there is no wheel
+ * because the build was skipped, reuses what is stored.
  *
- * @throws WheelStoreError if the wheel is missing or invalid, or cannot be stored
+ * @throws WheelStoreError if a wheel is missing or invalid, or cannot be stored
  */
 export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
   const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
-  const path = onlyWheel(search);
-  const checked = path === undefined ? undefined : await checkWheel(path, inputs, signal);
-  const notes = await readNotes(notesKey(inputs));
-  if (checked === undefined) await checkBuildNotRequired(inputs, search, notes, signal);
-  const bucket = await openBucket(inputs.bucket, requestTracer());
+  const ready = await checkWheels(wheelsToStore(inputs, search), inputs, signal);
   try {
-    if (checked === undefined) await reuseStored(bucket, inputs, search, notes, signal);
-    else await storeWheel(bucket, inputs, checked, signal);
+    const notes = await readNotes(notesKey(inputs));
+    if (ready.length === 0) await checkBuildNotRequired(inputs, search, notes, signal);
+    const bucket = await openBucket(inputs.bucket, requestTracer());
+    try {
+      if (ready.length === 0) await reuseStored(bucket, inputs, search, notes, signal);
+      else await storeWheels(bucket, inputs, ready, signal);
+    } finally {
+      bucket.close();
+    }
   } finally {
-    bucket.close();
-    await checked?.wheel.file.close();
+    await closeAll(ready);
   }
 }
 
 /** How long the step waits for the size of an earlier wheel. The new wheel is already stored by then. */
 const COMPARISON_MS = 5_000;
 
-/** Checks the wheel completely, before the first request is sent. */
-async function checkWheel(path: string, inputs: StoreInputs, signal: AbortSignal): Promise<CheckedWheel> {
-  const { wheel, contents } = await readWheel(path, parseWheelFilename(basename(path)), signal);
+/** @throws WheelStoreError if there are several wheels for one slot, or an expected one is missing */
+function wheelsToStore({ target, expect }: StoreInputs, search: Search): TargetedWheel[] {
+  if (target !== EACH) {
+    const path = onlyWheel(search);
+    return path === undefined ? [] : [{ path, name: parseWheelFilename(basename(path)), target }];
+  }
+  const wheels = nameTargets(search.wheels);
+  if (wheels.length > 0) checkExpected(wheels, expect);
+  for (const { path, target: own } of wheels) info(`${path} has the target ${own}.`);
+  return wheels;
+}
+
+/** Checks all wheels completely, one after another, before the first request is sent. */
+async function checkWheels(
+  wheels: readonly TargetedWheel[],
+  inputs: StoreInputs,
+  signal: AbortSignal,
+): Promise<ReadyWheel[]> {
+  const ready: ReadyWheel[] = [];
+  try {
+    for (const wheel of wheels) ready.push(await checkWheel(wheel, inputs, signal));
+    return ready;
+  } catch (error) {
+    await closeAll(ready);
+    throw error;
+  }
+}
+
+async function closeAll(ready: readonly ReadyWheel[]): Promise<void> {
+  await Promise.all(ready.map(({ wheel }) => wheel.file.close()));
+}
+
+async function checkWheel(
+  { path, name, target }: TargetedWheel,
+  inputs: StoreInputs,
+  signal: AbortSignal,
+): Promise<ReadyWheel> {
+  const { wheel, contents } = await readWheel(path, name, signal);
   try {
     for (const text of contents.warnings) warn(text, 'Unusual wheel');
     checkLeftOver(wheel, await jobStartTime(inputs.eventPath), inputs.allowStale);
     await checkVersion(contents.version, inputs, inputs.allowStale);
     warnOfOtherTag(contents.version, inputs);
     info(`Checked ${path}: ${readableSize(wheel.size)}, SHA-256 ${wheel.sha256}.`);
-    return { wheel, contents };
+    return { wheel, contents, target };
   } catch (error) {
     await wheel.file.close();
     throw error;
   }
 }
 
-async function storeWheel(
+async function storeWheels(
   bucket: Bucket,
   inputs: StoreInputs,
-  { wheel, contents }: CheckedWheel,
+  ready: readonly ReadyWheel[],
   signal: AbortSignal,
 ): Promise<void> {
   await warnOfOtherCommit(inputs);
-  const slot = { ...inputs.place, run: inputs.run, attempt: inputs.attempt, target: inputs.target };
-  const showProgress = progressLogger('Uploaded');
-  const placed = await placeInSlot(bucket, {
-    slot,
-    wheel,
-    metadata: objectMetadata(slot, inputs.repository, contents),
-    signal,
-    warn,
-    onProgress: (bytes) => showProgress(bytes, wheel.size),
-    onRemoved: (cleanUp) => withdrawFromIndex(bucket, inputs, contents.project, cleanUp),
-  });
-  const where = bucket.uri(placed.wheel.key);
-  info(
-    placed.how === 'put'
-      ? `Stored ${where}.`
-      : `Nothing to upload: ${where} already holds the same bytes, stored earlier in this run's slot (${slotFolder(slot)}).`,
-  );
-  const hasIndex = await updateIndex(bucket, inputs, placed.wheel, signal);
-  const report = await setOutputs(bucket, inputs, placed.wheel, false, hasIndex);
-  const before = await readEarlierSize(bucket, inputs, placed.wheel, signal);
-  const details = { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
-  await writeSummary({ heading: 'Wheel stored', ...report, ...details });
-  await updateComment(bucket, inputs, signal);
+  const result = await putWheels(bucket, inputs, ready, signal);
+  const { stored, failed } = result;
+  if (stored.length > 0) {
+    const hasIndex = await updateIndex(bucket, inputs, stored, signal);
+    const report = await setOutputs(bucket, inputs, stored, false, hasIndex);
+    const details = ready.length > 1 ? {} : await detailsOf(bucket, inputs, ready[0]!, stored[0]!, signal);
+    const reason = failed.length === 0 ? {} : { reason: describeResult(result) };
+    const count = failed.length === 0 ? countWheels(stored) : `${stored.length} of ${ready.length} wheels`;
+    await writeSummary({ heading: `${count} stored`, ...report, ...details, ...reason });
+    await updateComment(bucket, inputs, stored, signal);
+  }
+  if (failed.length > 0) throw explainFailed(result);
 }
 
-/** Reuses the stored wheel, because the build was skipped. */
+/** What the summary shows of a single wheel. */
+async function detailsOf(
+  bucket: Bucket,
+  inputs: StoreInputs,
+  { contents }: ReadyWheel,
+  stored: StoredWheel,
+  signal: AbortSignal,
+): Promise<Pick<Report, 'inventory' | 'before'>> {
+  const before = await readEarlierSize(bucket, inputs, stored, signal);
+  return { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
+}
+
+/** Reuses the stored wheels, because the build was skipped. */
 async function reuseStored(
   bucket: Bucket,
   inputs: StoreInputs,
@@ -105,26 +143,28 @@ async function reuseStored(
   notes: Notes,
   signal: AbortSignal,
 ): Promise<void> {
-  const { wheel, hasIndex } = await reusableWheel(bucket, inputs, search, notes, signal);
+  const { wheels, hasIndex } = await reusableWheels(bucket, inputs, search, notes, signal);
   const notFound = describeSearch(inputs.path, search);
-  info(`There is ${notFound}: the build was skipped. Reusing ${describeWheel(wheel, inputs)}.`);
-  const report = await setOutputs(bucket, inputs, wheel, true, hasIndex);
-  await writeSummary({ heading: 'Build skipped, stored wheel reused', ...report });
-  await updateComment(bucket, inputs, signal);
+  const reused = wheels.map((wheel) => describeWheel(wheel, inputs)).join('; ');
+  info(`There is ${notFound}: the build was skipped. Reusing ${reused}.`);
+  const report = await setOutputs(bucket, inputs, wheels, true, hasIndex);
+  const what = wheels.length === 1 ? 'stored wheel' : `${wheels.length} stored wheels`;
+  await writeSummary({ heading: `Build skipped, ${what} reused`, ...report });
+  await updateComment(bucket, inputs, wheels, signal);
 }
 
 /** Sets the outputs. What follows (sizes, summary, comment) only informs. */
 async function setOutputs(
   bucket: Bucket,
   inputs: StoreInputs,
-  wheel: StoredWheel,
+  stored: readonly StoredWheel[],
   skipBuild: boolean,
   hasIndex: boolean,
 ): Promise<Pick<Report, 'inputs' | 'wheels' | 'index'>> {
-  const wheels = await linkWheels(bucket, [wheel]);
+  const wheels = await linkWheels(bucket, stored);
   const index = await indexUrl(bucket, inputs.place, hasIndex);
   setWheelOutputs(inputs, wheels, skipBuild, index);
-  info(`wheel-url: ${wheels[0]!.plainUrl}`);
+  if (wheels.length === 1) info(`wheel-url: ${wheels[0]!.plainUrl}`);
   return { inputs, wheels, index };
 }
 
@@ -135,7 +175,7 @@ async function setOutputs(
  */
 async function readEarlierSize(
   bucket: Bucket,
-  { place, target, earlier }: StoreInputs,
+  { place, earlier }: StoreInputs,
   wheel: StoredWheel,
   signal: AbortSignal,
 ): Promise<EarlierSize | undefined> {
@@ -143,7 +183,7 @@ async function readEarlierSize(
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(COMPARISON_MS)]);
     const earlierPlace = { ...place, commit: earlier.commit };
-    const found = newestWheel(await listCommit(bucket, earlierPlace, limited), target);
+    const found = newestWheel(await listCommit(bucket, earlierPlace, limited), wheel.target);
     return found?.name.project === wheel.name.project ? { size: found.size, earlier } : undefined;
   } catch (error) {
     trace(`Could not compare the size with commit ${earlier.commit}: ${messageOf(error)}`);
@@ -151,11 +191,11 @@ async function readEarlierSize(
   }
 }
 
-/** The wheel is stored by now, so neither a failure to write the page nor a cancellation fails the step. */
+/** The wheels are stored by now, so neither a failure to write the page nor a cancellation fails the step. */
 async function updateIndex(
   bucket: Bucket,
   inputs: StoreInputs,
-  wheel: StoredWheel,
+  stored: readonly StoredWheel[],
   signal: AbortSignal,
 ): Promise<boolean> {
   if (!inputs.index) {
@@ -163,34 +203,24 @@ async function updateIndex(
     return false;
   }
   try {
-    await publishIndex(bucket, inputs, wheel, signal);
+    await publishIndex(bucket, inputs, stored, signal);
     info(`Updated the index page: ${bucket.uri(indexKey(inputs.place))}.`);
     return true;
   } catch (error) {
     if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
     const { message, title } = error instanceof WheelStoreError ? error : (signal.reason as WheelStoreError);
-    warn(`The wheel is stored, but the commit's index page could not be updated. ${message}`, title);
+    warn(`${areStored(stored)}, but the commit's index page could not be updated. ${message}`, title);
     return false;
   }
 }
 
-/** The step fails anyway, so a failure to correct the page is only a warning. */
-async function withdrawFromIndex(
+/** The wheels are stored by now, so a failure to write the comment doesn't fail the step. */
+async function updateComment(
   bucket: Bucket,
   inputs: StoreInputs,
-  project: string,
+  stored: readonly StoredWheel[],
   signal: AbortSignal,
 ): Promise<void> {
-  if (!inputs.index) return;
-  try {
-    await correctIndex(bucket, inputs, normaliseProject(project), signal);
-  } catch (error) {
-    trace(`Could not correct the index page: ${messageOf(error)}`);
-  }
-}
-
-/** The wheel is stored by now, so a failure to write the comment doesn't fail the step. */
-async function updateComment(bucket: Bucket, inputs: StoreInputs, signal: AbortSignal): Promise<void> {
   if (inputs.comment === undefined) return;
   const { pullRequest } = inputs.comment;
   if (pullRequest === undefined) {
@@ -211,8 +241,13 @@ async function updateComment(bucket: Bucket, inputs: StoreInputs, signal: AbortS
           ];
     stackOf(error).forEach(trace);
     warn(
-      `The wheel is stored, but the comment on pull request #${pullRequest} was not updated. ${reason}`,
+      `${areStored(stored)}, but the comment on pull request #${pullRequest} was not updated. ${reason}`,
       title,
     );
   }
+}
+
+/** The beginning of a sentence. */
+function areStored(wheels: readonly unknown[]): string {
+  return wheels.length === 1 ? 'The wheel is stored' : `${wheels.length} wheels are stored`;
 }

@@ -43,7 +43,7 @@ export async function downloadObject(bucket: Bucket, download: Download): Promis
       await downloadPart(bucket, download, part, signal);
       hash.arrived(part);
     };
-    await inParallel(parts, () => worker, download.signal);
+    await inParallel(parts, worker, download.signal);
     return await hash.digest();
   } finally {
     await hash.close();

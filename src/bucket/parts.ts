@@ -36,12 +36,11 @@ export type PartWorker<Result> = (part: Part, signal: AbortSignal) => Promise<Re
  * Processes the parts in order, a few at a time. The first failure stops the others. All workers have stopped when this
  * returns or throws, so that none sends anything during clean-up.
  *
- * @param makeWorker - called once per worker, which may have its own buffer
  * @returns the results in the order of the parts
  */
 export async function inParallel<Result>(
   parts: readonly Part[],
-  makeWorker: () => PartWorker<Result>,
+  worker: PartWorker<Result>,
   signal: AbortSignal,
 ): Promise<Result[]> {
   const failure = new AbortController();
@@ -49,7 +48,6 @@ export async function inParallel<Result>(
   const results = new Array<Result>(parts.length);
   let next = 0;
   const work = async () => {
-    const worker = makeWorker();
     while (next < parts.length) {
       combined.throwIfAborted();
       const part = parts[next++]!;

@@ -18,6 +18,7 @@ import { cleanUpDeadline, withGracePeriod } from './deadline.ts';
 import { codeOf, refusesCondition, statusOf } from './failures.ts';
 import { writingFields } from './object-settings.ts';
 import { inParallel, type Part, partsOf, SINGLE_PUT_BYTES } from './parts.ts';
+import { sendBuffers } from './send-buffers.ts';
 
 /** A file to upload, and its headers and options. */
 export interface Upload {
@@ -91,18 +92,19 @@ function failedOutcome(error: unknown, bucket: Bucket, { onlyIfAbsent }: Upload)
 
 async function putAtOnce(bucket: Bucket, upload: Upload): Promise<string> {
   upload.onProgress?.(0);
-  const body = Buffer.allocUnsafe(upload.size);
-  await readFully(upload, body, 0);
-  await upload.confirmUnchanged();
-  upload.signal.throwIfAborted();
-  const { ETag } = await send(bucket, putPurpose(upload, upload.size), (client, options) =>
-    client.send(
-      new PutObjectCommand({ ...objectHeaders(bucket, upload), ...condition(upload), Body: body }),
-      options,
-    ),
-  );
-  upload.onProgress?.(upload.size);
-  return ETag ?? '';
+  return sendBuffers.use(upload.size, upload.signal, async (body) => {
+    await readFully(upload, body, 0);
+    await upload.confirmUnchanged();
+    upload.signal.throwIfAborted();
+    const { ETag } = await send(bucket, putPurpose(upload, upload.size), (client, options) =>
+      client.send(
+        new PutObjectCommand({ ...objectHeaders(bucket, upload), ...condition(upload), Body: body }),
+        options,
+      ),
+    );
+    upload.onProgress?.(upload.size);
+    return ETag ?? '';
+  });
 }
 
 async function putInParts(bucket: Bucket, upload: Upload): Promise<string> {
@@ -142,10 +144,8 @@ async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget
   const parts = partsOf(upload.size);
   let sent = 0;
   upload.onProgress?.(sent);
-  const makeWorker = () => {
-    const buffer = Buffer.allocUnsafe(parts[0]!.size);
-    return async (part: Part, signal: AbortSignal) => {
-      const body = buffer.subarray(0, part.size);
+  const sendPart = (part: Part, signal: AbortSignal) =>
+    sendBuffers.use(part.size, signal, async (body) => {
       await readFully(upload, body, part.offset);
       const purpose = { permission: 's3:PutObject', key: upload.key, bytes: part.size, signal };
       const response = await send(bucket, purpose, (client, options) =>
@@ -155,9 +155,8 @@ async function sendParts(bucket: Bucket, upload: Upload, target: MultipartTarget
       upload.onProgress?.(sent);
       const { ETag, ChecksumCRC32, ChecksumCRC64NVME } = response;
       return { PartNumber: part.number, ETag, ChecksumCRC32, ChecksumCRC64NVME };
-    };
-  };
-  return inParallel(parts, makeWorker, upload.signal);
+    });
+  return inParallel(parts, sendPart, upload.signal);
 }
 
 /** Without this, the parts would stay in the bucket, invisible but charged for. */

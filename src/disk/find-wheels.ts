@@ -210,7 +210,7 @@ export function onlyWheel({ wheels }: Search): string | undefined {
     title: 'More than one wheel',
     reason: `There are ${wheels.length} wheels ${where}: ${firstOf(names.map(oneLine), MAX_LISTED)}.`,
     remedy:
-      "A slot holds one wheel: clear the folder before the build, point 'path' at one of them, or store each in a separate step with its own 'target'.",
+      "A slot holds one wheel: clear the folder before the build, point 'path' at one of them, or set target: '*', which stores each in a slot of its own.",
   });
 }
 

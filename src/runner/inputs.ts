@@ -64,9 +64,15 @@ export interface CommonInputs {
   readonly runCommit: string | undefined;
 }
 
+/** The `target` with which store puts each wheel at `path` into a slot of its own. */
+export const EACH = '*';
+
 /** The inputs of the root action. */
 export interface StoreInputs extends CommonInputs {
+  /** A name, empty for the only wheel, or {@link EACH}. */
   readonly target: string;
+  /** Targets of wheels that must be there. Empty unless {@link target} is {@link EACH}. */
+  readonly expect: readonly string[];
   /** Files, folders and globs, one a line. */
   readonly path: string;
   /** Whether to store a wheel although it is older than the job, or its version contains another commit. */
@@ -138,10 +144,12 @@ const MAX_COMMITS = 100;
 export function readStoreInputs(): StoreInputs {
   const event = readEvent(process.env);
   const common = readCommonInputs(event, 1);
+  const target = readTarget();
   return {
     ...common,
     bucket: { ...common.bucket, writing: readObjectSettings() },
-    target: readTarget(),
+    target,
+    expect: readExpect(target === EACH ? EACH : [target]),
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
     index: readBoolean('index', true),

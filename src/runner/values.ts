@@ -28,13 +28,13 @@ export function readBoolean(name: string, fallback: boolean): boolean {
 }
 
 /**
- * The `target` of a store step: one name, or empty for the only wheel.
+ * The `target` of a store step: one name, empty for the only wheel, or `*` for each wheel its own.
  *
  * @throws WheelStoreError if it is not a valid name
  */
 export function readTarget(): string {
   const target = core.getInput('target', { trimWhitespace: false }).replace(/^ +| +$/g, '');
-  if (target !== '') checkTarget(target);
+  if (target !== '' && target !== '*') checkTarget(target);
   return target;
 }
 
@@ -52,8 +52,9 @@ export function readTargets(): readonly string[] | '*' {
 }
 
 /**
- * The `expect` of a look-up: names of targets that must be among all stored ones.
+ * The `expect` of a step: names of targets that must be among all.
  *
+ * @param targets - `*`: all
  * @throws WheelStoreError if one is not a valid name, or `target` is not `*`
  */
 export function readExpect(targets: readonly string[] | '*'): readonly string[] {

@@ -23,21 +23,22 @@ const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-c
 const MAX_ROUNDS = 60;
 
 /**
- * Updates the commit's page and the page of the project of the wheel that was just stored. Each round reads the pages,
+ * Updates the commit's page and the pages of the projects of the wheels that were just stored. Each round reads the pages,
  * lists the commit, and puts each page that is outdated, unless another job has put it in the meantime. The rounds end
  * when the pages show what is stored. Pages are read before the listing, so a job that has put one since then listed
  * later than we did.
  *
- * @param stored - the wheel that this step stored, for which no HEAD is sent
+ * @param stored - the wheels that this step stored, for which no HEAD is sent
  * @throws WheelStoreError if the store rejects a request
  */
 export async function publishIndex(
   bucket: Bucket,
   publication: Publication,
-  stored: StoredWheel,
+  stored: readonly StoredWheel[],
   signal: AbortSignal,
 ): Promise<void> {
-  await updatePages(bucket, publication, stored.name.project, stored, signal);
+  const projects = [...new Set(stored.map(({ name }) => name.project))];
+  await updatePages(bucket, publication, projects, stored, signal);
 }
 
 /**
@@ -52,22 +53,29 @@ export async function correctIndex(
   project: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await updatePages(bucket, publication, project, undefined, signal);
+  await updatePages(bucket, publication, [project], [], signal);
 }
 
-/** @param stored - the wheel to add; undefined: do not create pages */
+/** @param stored - the wheels to add; none: do not create pages */
 async function updatePages(
   bucket: Bucket,
   publication: Publication,
-  project: string,
-  stored: StoredWheel | undefined,
+  projects: readonly string[],
+  stored: readonly StoredWheel[],
   signal: AbortSignal,
 ): Promise<void> {
-  const known = new Map(stored === undefined ? [] : [[stored.key, stored]]);
+  const own = new Set(stored.map(({ key }) => key));
+  const known = new Map(stored.map((wheel) => [wheel.key, wheel]));
   const put = new Set<string>();
   const round = async (): Promise<Next> => {
-    const { pages, wheels } = await comparePages(bucket, publication, [undefined, project], known, signal);
-    const ours = pages.filter(({ before }) => stored !== undefined || before !== undefined);
+    const { pages, wheels } = await comparePages(
+      bucket,
+      publication,
+      [undefined, ...projects],
+      known,
+      signal,
+    );
+    const ours = pages.filter(({ before }) => own.size > 0 || before !== undefined);
     const outdated = ours.filter((page) => isOutdated(page, put.has(page.key)));
     if (outdated.length === 0) return 'done';
     const written = await Promise.all(outdated.map((page) => putPage(bucket, page, signal)));
@@ -75,7 +83,7 @@ async function updatePages(
     if (!written.every((isWritten) => isWritten)) return 'back-off';
     // A custom endpoint may have ignored the condition, and another job may have removed a wheel that was listed. Only
     // reading again shows that.
-    const isAlone = wheels.length === 1 && wheels[0]!.key === stored?.key;
+    const isAlone = wheels.length > 0 && wheels.every(({ key }) => own.has(key));
     return bucket.honoursConditions && isAlone ? 'done' : { pauseMs: 0 };
   };
   await converge(round, { max: MAX_ROUNDS, signal, contended: () => contended(bucket, publication) });

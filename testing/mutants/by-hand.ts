@@ -136,8 +136,8 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'store: a find that said to build is forgotten',
     file: 'src/actions/reuse.ts',
-    find: "if (verdicts[inputs.target] !== 'build') return;",
-    replace: "if (verdicts[inputs.target] !== 'build' || inputs.path !== '') return;",
+    find: "verdicts[target] === 'build');",
+    replace: "verdicts[target] === 'build' && inputs.path === '');",
     tests: ['contract/skipped-build'],
   },
   {

@@ -74,7 +74,7 @@ export class Game {
     });
     step.hasReported = true;
     if (!this.scenario.isPublishing) return;
-    await publishIndex(bucket, publication, stored, signal).catch(() => {
+    await publishIndex(bucket, publication, [stored], signal).catch(() => {
       step.hasFailedToPublish = true;
     });
   }
