@@ -105,7 +105,7 @@ describe('examples/cibuildwheel.yml', () => {
       ['win_amd64', 'windows-latest', 'win_amd64'],
     ] as const;
     const builds = platforms.map(([platform, runner]) => `build (${platform}, ${runner})`);
-    const tests = platforms.flatMap(([, runner]) => ['3.11', '3.13'].map((v) => `test (${runner}, ${v})`));
+    const tests = platforms.flatMap(([, runner]) => ['3.11', '3.13'].map((v) => `test (${v}, ${runner})`));
     const first = await run(repository);
     expectJobs(first, succeed(...builds, ...tests));
     const pythons = [...new Set(copy.match(/\bcp\d+(?=-\$)/g))];
