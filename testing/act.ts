@@ -31,6 +31,8 @@ export interface Repository extends AsyncDisposable {
   readonly commit: string;
   /** Adds an empty commit, and returns its hash. */
   commitAgain(): string;
+  /** Tags the newest commit. */
+  tag(name: string): void;
   /** Runs a workflow of the repository until it ends. */
   run(workflow: string, given?: Given): Promise<WorkflowRun>;
 }
@@ -136,6 +138,7 @@ async function makeCommitted(
     folder,
     commit: commitAll(folder, home),
     commitAgain: () => commit(folder, home),
+    tag: (name) => void git(folder, home, 'tag', name),
     async run(workflow, given = {}) {
       const own = await mkdtemp(join(home, 'run-'));
       return runWorkflow(folder, own, [...actArguments(own, workflow, given), ...more], given);

@@ -157,3 +157,96 @@ describe('examples/monorepo.yml', () => {
     expect(logsOf(again, 'test-plugin')).toContain('core 1.0');
   });
 });
+
+describe('examples/from/daft.yml', () => {
+  const files = {
+    'pyproject.toml': `[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+[project]
+name = "daft"
+dynamic = ["version"]
+`,
+    'Cargo.toml': '[workspace.package]\nversion = "0.0.0"\n[package]\nversion = "0.0.0"\n',
+    'daft/__init__.py': 'raise ImportError("these are the sources")\n',
+    'src/daft/__init__.py': '',
+    'tests/dataframe/test_daft.py':
+      'import os, daft, ray\nfrom importlib.metadata import version\nprint("tested", version("daft"), os.environ["DAFT_RUNNER"])\n',
+  };
+  const targets = [
+    'daft-ubuntu-x86_64',
+    'daft-ubuntu-aarch64',
+    'daft-macos-x86_64',
+    'daft-macos-aarch64',
+    'daft-windows-x86_64',
+    'daft-lts-ubuntu-x86_64',
+    'daft-lts-macos-x86_64',
+    'daft-lts-windows-x86_64',
+  ];
+  const wheelOf = (target: string, version: string) =>
+    `${target.includes('lts') ? 'daft_lts' : 'daft'}-${version}-py3-none-any.${target.replaceAll('-', '_')}.whl`;
+  const buildOf = (target: string) => {
+    const [, project, os, arch] = /^(.+)-(.+)-(.+)$/.exec(target)!;
+    return `build (${arch}, ${os}, ${project})`;
+  };
+  const tests = ['native', 'ray'].flatMap((runner) => ['3.10', '3.11'].map((v) => `test (${v}, ${runner})`));
+  let repository: Repository;
+  beforeAll(async () => {
+    await makeTool('setuptools_scm', 'setuptools-scm', [
+      'git = lambda *args: subprocess.run(["git", *args], capture_output=True, text=True).stdout.strip()',
+      'print(git("describe", "--tags", "--exact-match")[1:] or f"1.0.1.dev3+g{git(\'rev-parse\', \'--short\', \'HEAD\')}")',
+    ]);
+    await makeTool('yq', 'tomlq', [
+      'file = pathlib.Path(sys.argv[-1])',
+      'key, value = re.fullmatch(r\'[.a-z]*[.]([a-z]+) = "(.*)"\', sys.argv[-2]).groups()',
+      "file.write_text(re.sub(rf'(?m)^{key} = .*$', f'{key} = \"{value}\"', file.read_text()))",
+    ]);
+    await makeWheel(index, 'ray-9.0-py3-none-any.whl');
+    repository = await makeCopy(await example('from/daft.yml'), bucket, files);
+  });
+  afterAll(async () => {
+    await repository[Symbol.asyncDispose]();
+  });
+  const dev = () => `1.0.1.dev3+g${repository.commit.slice(0, 7)}`;
+
+  test('a pull request builds one wheel, and the next run of the same commit none', async () => {
+    const first = await run(repository, pullRequest('octo/demo'));
+    expectJobs(first, succeed(buildOf('daft-ubuntu-x86_64'), ...tests));
+    expect(await storedIn(`pull-requests/${repository.commit}/7_1`)).toEqual([
+      `daft-ubuntu-x86_64/${wheelOf('daft-ubuntu-x86_64', dev())}`,
+      `sdist/daft-${dev()}.tar.gz`,
+    ]);
+    expect(logsOf(first, 'test (3.11, ray)')).toContain(`tested ${dev()} ray`);
+    const again = await run(repository, { ...pullRequest('octo/demo'), runId: '8' });
+    expectJobs(again, succeed(buildOf('daft-ubuntu-x86_64'), ...tests));
+    expect(logsOf(again, buildOf('daft-ubuntu-x86_64'))).not.toContain('Successfully built');
+  });
+
+  test('the nightly builds all; the tag builds them again with its version, and publishes exactly those', async () => {
+    const nightly = await run(repository, { event: 'schedule', runId: '20' });
+    expectJobs(nightly, succeed(...targets.map(buildOf), ...tests));
+    expect(await storedIn(`builds/${repository.commit}/20_1`)).toEqual(
+      [
+        `sdist/daft-${dev()}.tar.gz`,
+        ...targets.map((target) => `${target}/${wheelOf(target, dev())}`),
+      ].sort(),
+    );
+
+    repository.tag('v1.0.1');
+    const tag = { payload: { ref: 'refs/tags/v1.0.1' } };
+    const release = await run(repository, { ...tag, runId: '21' });
+    expectJobs(release, succeed(...targets.map(buildOf), ...tests, 'publish'));
+    expect(logsOf(release, 'test (3.10, native)')).toContain('tested 1.0.1 native');
+    const published = (of: WorkflowRun) =>
+      [...logsOf(of, 'publish').matchAll(/^published (.+?)\r?$/gm)].map(([, name]) => name).sort();
+    const expected = ['daft-1.0.1.tar.gz', ...targets.map((target) => wheelOf(target, '1.0.1'))].sort();
+    expect(published(release)).toEqual(expected);
+
+    // A second attempt publishes the wheels of the first.
+    const again = await run(repository, { ...tag, runId: '21', attempt: '2' });
+    expectJobs(again, succeed(...targets.map(buildOf), ...tests, 'publish'));
+    expect(again.log).not.toContain('Successfully built');
+    expect(published(again)).toEqual(expected);
+  });
+});
