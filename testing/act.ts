@@ -108,7 +108,7 @@ export function makeRepository(): Promise<Repository> {
  * `org/wheel-store-action@v1`. Third-party actions are replaced with stand-ins; that of configure-aws-credentials
  * exports the keys in TEST_KEY_ID and TEST_SECRET. Jobs run one at a time.
  *
- * @param files - additional files, by path
+ * @param files - additional files, by path; those that begin with `#!` are executable
  */
 export function makeUsersRepository(
   workflow: string,
@@ -119,7 +119,7 @@ export function makeUsersRepository(
     const ci = workflow.replaceAll(/^( +)strategy:$/gm, '$&\n$1  max-parallel: 1');
     for (const [path, content] of Object.entries({ '.github/workflows/ci.yml': ci, ...files })) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), content);
+      await writeFile(join(folder, path), content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
     }
     const actions = { 'org/wheel-store-action@v1': join(home, 'actions'), ...STAND_INS };
     return [...ONE_JOB_AT_A_TIME, ...repeated('--local-repository', actions)];

@@ -3,7 +3,8 @@
  * documented-workflows.test.ts, every operating system and Python is that of this machine.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -15,13 +16,12 @@ import { tool } from '../../testing/python.ts';
 import { ROOT } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 
+const BACKEND = readFileSync(join(ROOT, 'testing/fixtures/project/backend.py'), 'utf8');
 let bucket: TestBucket;
 let index: string;
-let backend: string;
 beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
   index = await mkdtemp(join(tmpdir(), 'index-'));
-  backend = await readFile(join(ROOT, 'testing/fixtures/project/backend.py'), 'utf8');
   await makeTool('pytest', 'pytest', [
     'for folder in sys.argv[1:]:',
     '    for test in sorted(pathlib.Path(folder).rglob("test_*.py")):',
@@ -55,7 +55,7 @@ function project(
   { requires = [], dependencies = [], test = [] }: Readonly<Record<string, readonly string[]>> = {},
 ): Record<string, string> {
   return {
-    [`${folder}/backend.py`]: backend,
+    [`${folder}/backend.py`]: BACKEND,
     [`${folder}/pyproject.toml`]: `[build-system]
 requires = ${JSON.stringify(requires)}
 build-backend = "backend"
@@ -83,6 +83,11 @@ function succeed(...jobs: readonly string[]): Record<string, string> {
 async function storedIn(folder: string): Promise<string[]> {
   const keys = await bucket.keys(`${folder}/`);
   return keys.map((key) => key.slice(folder.length + 1)).sort();
+}
+
+/** The files that a job published. */
+function publishedBy(run: WorkflowRun, job = 'publish'): string[] {
+  return [...logsOf(run, job).matchAll(/^published (.+?)\r?$/gm)].map(([, name]) => name!).sort();
 }
 
 /** The tag of this machine's Python, such as `cp312`. */
@@ -238,15 +243,121 @@ dynamic = ["version"]
     const release = await run(repository, { ...tag, runId: '21' });
     expectJobs(release, succeed(...targets.map(buildOf), ...tests, 'publish'));
     expect(logsOf(release, 'test (3.10, native)')).toContain('tested 1.0.1 native');
-    const published = (of: WorkflowRun) =>
-      [...logsOf(of, 'publish').matchAll(/^published (.+?)\r?$/gm)].map(([, name]) => name).sort();
     const expected = ['daft-1.0.1.tar.gz', ...targets.map((target) => wheelOf(target, '1.0.1'))].sort();
-    expect(published(release)).toEqual(expected);
+    expect(publishedBy(release)).toEqual(expected);
 
     // A second attempt publishes the wheels of the first.
     const again = await run(repository, { ...tag, runId: '21', attempt: '2' });
     expectJobs(again, succeed(...targets.map(buildOf), ...tests, 'publish'));
     expect(again.log).not.toContain('Successfully built');
-    expect(published(again)).toEqual(expected);
+    expect(publishedBy(again)).toEqual(expected);
+  });
+});
+
+describe('examples/from/deephaven.yml', () => {
+  const pure = ['deephaven-core', 'deephaven-server', 'pydeephaven'];
+  const pythons = ['cp39', 'cp310', 'cp311', 'cp312', 'cp313'];
+  const ticking = (python: string) => `pydeephaven-ticking.${python}-manylinux_x86_64`;
+  const files = {
+    ...project('py/server', 'deephaven-core'),
+    ...project('py/embedded-server', 'deephaven-server', { dependencies: ['deephaven-core'] }),
+    ...project('py/client', 'pydeephaven'),
+    ...project('py/client-ticking', 'pydeephaven-ticking', { dependencies: ['pydeephaven'] }),
+    'py/client-ticking/tests/test_ticking.py':
+      'import pydeephaven_ticking\nfrom importlib.metadata import version\nprint("client", version("pydeephaven"))\n',
+    gradlew: `#!/usr/bin/env bash
+set -e
+for task in "$@"; do
+  echo "gradlew $task"
+  folder=py/\${task#py-}
+  folder=\${folder%%:*}
+  case $task in
+    *:pyClientTickingWheel-*) out=pyClientTickingWheel/\${task#*Wheel-} ;;
+    *:build) out=wheel ;;
+  esac
+  pip wheel "./$folder" --no-deps -w "$folder/build/$out"
+done
+`,
+  };
+  const wheelOf = (target: string) =>
+    `${target}/${target.split('.')[0]!.replaceAll('-', '_')}-1.0-py3-none-any.whl`;
+  const pureTargets = pure.map((name) => `${name}.py3-none-any`);
+
+  test('CI builds the ticking client for one Python; a release builds all, and publishes each from a runner of its own', async () => {
+    await using repository = await makeCopy(await example('from/deephaven.yml'), bucket, files);
+    const ci = await run(repository, pullRequest('octo/demo'));
+    expectJobs(ci, succeed('pure', 'ticking (cp312)', 'test'));
+    expect(await storedIn(`pull-requests/${repository.commit}/7_1`)).toEqual(
+      [...pureTargets, ticking('cp312')].map(wheelOf).sort(),
+    );
+    expect(logsOf(ci, 'test')).toContain('client 1.0');
+    const again = await run(repository, { ...pullRequest('octo/demo'), runId: '8' });
+    expectJobs(again, succeed('pure', 'ticking (cp312)', 'test'));
+    expect(again.log).not.toContain('gradlew py-client');
+
+    const targets = [...pureTargets, ...pythons.map(ticking)];
+    const main = await run(repository, { payload: { ref: 'refs/heads/main' }, runId: '20' });
+    expectJobs(main, succeed('pure', 'ticking (cp312)', 'test'));
+    const release = await run(repository, { payload: { ref: 'refs/heads/release/v1.0' }, runId: '21' });
+    const jobs = pythons.map((python) => `ticking (${python})`);
+    expectJobs(release, succeed('pure', ...jobs, 'test', ...targets.map((target) => `publish (${target})`)));
+    expect(await storedIn(`builds/${repository.commit}/21_1`)).toEqual(targets.map(wheelOf).sort());
+    for (const target of targets) {
+      expect(publishedBy(release, `publish (${target})`)).toEqual([wheelOf(target).split('/')[1]]);
+    }
+  });
+});
+
+describe('examples/from/ucxx.yml', () => {
+  const ucxx = project('python/ucxx', 'ucxx-cu12', {
+    requires: ['libucxx-cu12'],
+    dependencies: ['libucxx-cu12'],
+    test: ['cloudpickle'],
+  });
+  const files = {
+    ...project('python/libucxx', 'libucxx-cu12'),
+    ...ucxx,
+    // As with a compiled wheel, the filename depends on the job's Python.
+    'python/ucxx/backend.py': BACKEND.replace(
+      '"py3-none-any"',
+      'f"py3.cp{Path(os.environ[\'pythonLocation\']).name}-none-any"',
+    ),
+    ...project('python/distributed-ucxx', 'distributed-ucxx-cu12', {
+      dependencies: ['ucxx-cu12'],
+      test: ['pytest'],
+    }),
+    'python/distributed-ucxx/test_distributed.py':
+      'import cloudpickle, ucxx_cu12.built_with\nfrom importlib.metadata import version\nprint("libucxx", version("libucxx-cu12"), "built with", ucxx_cu12.built_with.VERSIONS)\n',
+  };
+  const wheels = {
+    'libucxx-cu12': 'libucxx_cu12-1.0-py3-none-any.whl',
+    'ucxx-cu12-3.11': 'ucxx_cu12-1.0-py3.cp311-none-any.whl',
+    'ucxx-cu12-3.13': 'ucxx_cu12-1.0-py3.cp313-none-any.whl',
+    'distributed-ucxx-cu12': 'distributed_ucxx_cu12-1.0-py3-none-any.whl',
+  };
+  const stored = Object.entries(wheels).map(([target, name]) => `${target}/${name}`);
+  const jobs = ['libucxx', 'ucxx (3.11)', 'ucxx (3.13)', 'distributed-ucxx', 'test (3.11)', 'test (3.13)'];
+  // Build constraints as in pip 26.2 and later.
+  const env = { PIP_USE_FEATURE: 'build-constraint' };
+
+  test('each wheel is built and tested with those of the same run, whatever an index offers; a tag publishes them', async () => {
+    await makeTool('auditwheel', 'auditwheel', [
+      'out = pathlib.Path(sys.argv[sys.argv.index("-w") + 1])',
+      'out.mkdir(exist_ok=True)',
+      'for wheel in map(pathlib.Path, sys.argv):',
+      '    if wheel.suffix == ".whl": (out / wheel.name).write_bytes(wheel.read_bytes())',
+    ]);
+    await makeWheel(index, 'cloudpickle-9.0-py3-none-any.whl');
+    for (const name of ['libucxx_cu12', 'ucxx_cu12']) await makeWheel(index, `${name}-9.0-py3-none-any.whl`);
+    await using repository = await makeCopy(await example('from/ucxx.yml'), bucket, files);
+    const change = await run(repository, { payload: { ref: 'refs/heads/pull-request/12' }, env });
+    expectJobs(change, succeed(...jobs));
+    expect(await storedIn(`pull-requests/${repository.commit}/7_1`)).toEqual(stored.sort());
+    for (const job of ['test (3.11)', 'test (3.13)'])
+      expect(logsOf(change, job)).toContain("libucxx 1.0 built with {'libucxx-cu12': '1.0'}");
+
+    const release = await run(repository, { payload: { ref: 'refs/tags/v1.0' }, runId: '21', env });
+    expectJobs(release, succeed(...jobs, 'publish'));
+    expect(publishedBy(release)).toEqual(Object.values(wheels).sort());
   });
 });
