@@ -14,6 +14,7 @@ type Exceptions = Readonly<Record<string, string>>;
 const INPUT_EXCEPTIONS: Exceptions = {
   path: 'store reads the wheel there, fetch writes wheels there',
   commit: 'store accepts one commit, find and fetch several',
+  expect: 'store expects wheels at path, find and fetch in the store',
   target: 'store names one wheel or all, find and fetch look several up',
 };
 const OUTPUT_EXCEPTIONS: Exceptions = {

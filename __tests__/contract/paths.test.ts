@@ -73,7 +73,8 @@ describe('case 53: an invalid path in store: an error with the reason, before an
     ['${GITHUB_WORKSPACE}/dist', ['not expanded']],
     ['%USERPROFILE%/wheels', ['not expanded', '~']],
     ['$RUNNER_TEMP/*.whl', ['not expanded', '${{ runner.temp }}']],
-    ['${{ github.workspace }}/dist', ['not expanded']],
+    ['${{ github.workspace }}/dist', ['did not evaluate', 'paths begin in the workspace']],
+    ['${{ runner.temp }}/dist', ['did not evaluate', 'workflow file']],
     ['dist\n$OUT/wheels', ['$OUT', '${{ env.OUT }}']],
     ['dist\n!$OUT/wheels', ['$OUT', '${{ env.OUT }}']],
     ['~runner/wheels', ['~runner/wheels', 'another user']],
@@ -116,6 +117,62 @@ describe('case 53: an invalid path in store: an error with the reason, before an
     ])
       expect(result.errors[0]).toContain(text);
   });
+});
+
+describe('no wheel at path, and none stored: the error says what would have matched', () => {
+  test.each<[path: string, files: string[], texts: string[]]>([
+    ['dist', [`target/wheels/${W}`], ['there is no', `only home/, target/ in`, 'path: target/wheels?']],
+    ['dist', [`home/target/wheels/${W}`], ['path: home/target/wheels?']],
+    ['Wheelhouse/*.whl', [`wheelhouse/${W}`, `build/${OTHER}`], ['path: wheelhouse or path: build?']],
+    ['dist', [`dist/linux/${W}`], ['contains only linux/', 'path: dist/linux?']],
+    ['dist/other-*.whl', [`dist/${W}`], [`contains only ${W}`, 'path: dist?']],
+    ['dist\n!dist/demo*', [`dist/${W}`], ["by '!dist/demo*'", 'begin with !']],
+    ['"dist/*.whl"', [`dist/${W}`], ['without the quotes', 'path: dist/*.whl.']],
+    ['dist/*.whl # built', [`dist/${W}`], ['comment on a line of its own: path: dist/*.whl.']],
+    ['dist/*.whl, out/*.whl', [`dist/${W}`], ['each pattern on a line of its own']],
+    ['dist/*/', [`dist/${W}`], [`contains only ${W}`, 'path: dist?']],
+    ...(process.platform === 'win32'
+      ? []
+      : ([['dist\\*.whl', [`dist/${W}`], ['separated by /', 'path: dist/*.whl.']]] as [
+          string,
+          string[],
+          string[],
+        ][])),
+  ])('%j, with %j', async (path, files, texts) => {
+    await using job = await startJob(bucket);
+    await mkdir(join(job.workspace, 'home'));
+    for (const file of files) await makeWheel(job.workspace, file);
+    const result = await step(job, 'store', path);
+    expect(result.code).toBe(1);
+    expect(result.errors).toHaveLength(1);
+    for (const text of texts) expect(result.errors[0]).toContain(text);
+  });
+
+  test('files that are no wheels, with the reason', async () => {
+    await using job = await startJob(bucket);
+    await mkdir(join(job.dist, 'unpacked.whl'), { recursive: true });
+    await symlink('gone', join(job.dist, 'linked.whl'));
+    for (const name of ['.hidden.whl', 'demo-1.0.tar.gz', 'demo.whl.zip'])
+      await writeFile(join(job.dist, name), 'x');
+    const result = await step(job, 'store', 'dist');
+    const names =
+      '.hidden.whl (hidden), demo-1.0.tar.gz, demo.whl.zip, linked.whl (a dangling link), unpacked.whl (a folder)';
+    expect(result.errors[0]).toContain(`contains only ${names}`);
+    expect(result.errors[0]).toContain('build the wheel too');
+  });
+});
+
+test('the log names the other files at path', async () => {
+  await using job = await startJob(bucket);
+  await makeWheel(job.dist, W);
+  await mkdir(join(job.dist, 'sub'));
+  for (let index = 10; index < 25; index += 1) await writeFile(join(job.dist, `notes-${index}.txt`), 'x');
+  await writeFile(join(job.dist, 'demo-1.0.tar.gz'), 'sdist');
+  const result = await step(job, 'store', 'dist');
+  expect(result.errors).toEqual([]);
+  expect(result.log).toContain("Also at 'path', not stored: demo-1.0.tar.gz, notes-10.txt,");
+  expect(result.log).toContain('notes-18.txt and 7 more.');
+  expect((await step(job, 'store', 'dist/*.whl')).log).not.toContain('not stored');
 });
 
 // /proc contains links to everything, and nothing can be created in it.

@@ -1,6 +1,9 @@
 import { posix, win32 } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { folderOfGlob } from '../../src/disk/find-wheels.ts';
+import { folderOfGlobs, readGlobs, type System } from '../../src/disk/glob.ts';
+
+const folderOfGlob = (pattern: string, workspace: string, system: System) =>
+  folderOfGlobs(readGlobs(pattern, workspace, system), system);
 
 describe('the folder that a glob starts in', () => {
   const cases: [pattern: string, posix: string, windows: string][] = [
@@ -10,6 +13,8 @@ describe('the folder that a glob starts in', () => {
     ['dist/demo-*-py3*.whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
     ['dist/demo[0-9].whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
     ['{dist,out}/*.whl', '/w/repo', 'D:\\a\\repo'],
+    ['{dist/a,dist/b}/*.whl', '/w/repo/dist', 'D:\\a\\repo\\dist'],
+    ['{dist,distance}/*.whl', '/w/repo', 'D:\\a\\repo'],
     ['../other/*.whl', '/w/other', 'D:\\a\\other'],
     ['gone', '/w/repo', 'D:\\a\\repo'],
     ['gone/demo.whl', '/w/repo/gone', 'D:\\a\\repo\\gone'],

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, matchesGlob, posix, win32 } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { covers, isGlob, readGlobs, search } from '../../src/disk/glob.ts';
+import { covers, isGlob, readGlobs } from '../../src/disk/glob.ts';
+import { search } from '../../src/disk/search.ts';
 
 let workspace: string;
 beforeAll(async () => {
@@ -54,6 +55,13 @@ describe('case 53: a search finds', () => {
     ['linked/4*/build/*/demo.whl', ['linked/40/build/other/demo.whl', 'linked/40/build/wheel/demo.whl']],
     ['out[[]1]/*.whl', ['out[1]/demo.whl']],
     ['out[1]/*.whl', []],
+    ['out\\[1\\]/*.whl', ['out[1]/demo.whl']],
+    ['\\o?t\\[[1-2]\\]/*.whl', ['out[1]/demo.whl']],
+    ['out[\\]\\[]1[\\]]/*', ['out[1]/demo.whl']],
+    ['\\{dist,out\\}/*311.whl', []],
+    ['dist/*/', ['dist/sub/']],
+    ['dist/**/deep/', ['dist/sub/deep/']],
+    ['dist/**/*.whl/', []],
     ['gone/*.whl', []],
     ['dist/demo-1.0-cp311.whl/*', []],
     ['py/40/../39/*/wheel/*', ['py/39/build/wheel/demo.whl']],
@@ -102,6 +110,14 @@ describe('case 53: an exclusion covers', () => {
     ['*', '/other/a.whl', false],
     ['/', '/other/a.whl', true],
     ['../x', '/x/a.whl', true],
+    ['dist/*/', '/w/dist/a.whl', false],
+    ['dist/*/', '/w/dist/sub/a.whl', true],
+    ['dist/**/', '/w/dist/a.whl', true],
+    ['dist/\\*.whl', '/w/dist/a.whl', false],
+    ['dist/\\*.whl', '/w/dist/*.whl', true],
+    ['\\{a,b}/*', '/w/{a,b}/c.whl', true],
+    ['{a\\,b,c}/*', '/w/a,b/c.whl', true],
+    ['\\\\{a,b}/*', '/w/\\b/c.whl', true],
     ['{a,b}/*', '/w/b/c.whl', true],
   ])('%s %s: %s', (pattern, path, isCovered) => {
     expect(readGlobs(pattern, '/w', posix).some((glob) => covers(glob, path, posix))).toBe(isCovered);
@@ -129,8 +145,15 @@ describe('a pattern', () => {
     ['a?', true],
     ['[x]', true],
     ['{a,b}', true],
+    ['\\*', false],
+    ['\\\\*', true],
+    ['\\{a,b}', false],
   ])('%s: %s', (text, expected) => {
-    expect(isGlob(text)).toBe(expected);
+    expect(isGlob(text, posix)).toBe(expected);
+  });
+
+  test('on Windows: a backslash is a separator', () => {
+    expect(['dist\\*', 'dist\\{a,b}'].every((text) => isGlob(text, win32))).toBe(true);
   });
 
   test('is matched in time proportional to its length times that of the name', () => {

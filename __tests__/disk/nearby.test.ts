@@ -69,14 +69,17 @@ describe('case 53: a wheel elsewhere in the workspace', () => {
     expect(await found()).toEqual([join(workspace, `linked-${W}`), wheel]);
   });
 
-  test('~/wheels is searched if the home folder is known', async () => {
-    const [wheel] = await put(`home/wheels/${W}`);
-    const home = join(workspace, 'home');
-    expect((await wheelsNearby(join(workspace, 'gone'), signal, home)).map(({ path }) => path)).toEqual([
-      wheel,
-    ]);
-    expect(await wheelsNearby(join(workspace, 'gone'), signal)).toEqual([]);
-  });
+  test.each(['wheels', 'wheelhouse', 'target/wheels', 'dist'])(
+    '~/%s is searched if the home folder is known',
+    async (folder) => {
+      const [wheel] = await put(`home/${folder}/${W}`);
+      await put(`home/other/${W}`);
+      const home = join(workspace, 'home');
+      const nowhere = join(workspace, 'gone');
+      expect((await wheelsNearby(nowhere, signal, home)).map(({ path }) => path)).toEqual([wheel]);
+      expect(await wheelsNearby(nowhere, signal)).toEqual([]);
+    },
+  );
 
   test('each has its times, in milliseconds', async () => {
     const [wheel] = await put(`out/${W}`);

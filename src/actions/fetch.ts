@@ -7,7 +7,7 @@ import type { ActionsCache } from '../cache/cache.ts';
 import { WheelStoreError } from '../errors.ts';
 import { type FetchInputs, readFetchInputs } from '../runner/inputs.ts';
 import { noteFetched, notesKey } from '../runner/job-notes.ts';
-import { describeWheel, info, infoGroup, notice, requestTracer, trace } from '../runner/log.ts';
+import { info, infoGroup, notice, requestTracer, trace } from '../runner/log.ts';
 import { indexUrl, type LinkedWheel, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
 import { progressLogger } from '../runner/progress.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
@@ -29,10 +29,6 @@ export async function fetch(signal: AbortSignal): Promise<void> {
   try {
     const found = await lookUpWheels(bucket, inputs, signal);
     if (!isComplete(found)) await failUnlessIgnored(bucket, inputs, found);
-    infoGroup(
-      `Found ${found.wheels.length} wheels`,
-      found.wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
-    );
     const cache = await openCacheIfWanted(inputs);
     const folder = resolve(inputs.workspace, inputs.path);
     const onProgress = progressLogger('Downloaded');
@@ -61,7 +57,7 @@ async function openCacheIfWanted({ cache }: FetchInputs): Promise<ActionsCache |
 async function failUnlessIgnored(bucket: Bucket, inputs: FetchInputs, found: LookUpOutcome): Promise<void> {
   const { notStored, otherVersions } = found;
   if (inputs.onMissing === 'ignore') {
-    info(`Not stored: ${notStored}. Continuing without it (on-missing: ignore).`);
+    info(`${notStored} Continuing without it (on-missing: ignore).`);
     return;
   }
   const wheels = await linkWheels(bucket, found.wheels);
@@ -74,7 +70,7 @@ async function failUnlessIgnored(bucket: Bucket, inputs: FetchInputs, found: Loo
   );
   throw new WheelStoreError({
     title: 'Wheel not stored',
-    reason: `Not stored: ${notStored}.`,
+    reason: notStored,
     remedy:
       otherVersions.length > 0
         ? 'Build and store that version. If the version comes from git (setuptools-scm), the wheel of a branch does not have the version of the tag.'
@@ -128,6 +124,6 @@ async function writeReport(
     wheels,
     index,
     requested: shownTargets(inputs),
-    ...(isComplete(found) ? {} : { reason: `Not stored: ${found.notStored}.` }),
+    ...(isComplete(found) ? {} : { reason: found.notStored }),
   });
 }

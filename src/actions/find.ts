@@ -6,7 +6,7 @@ import { WheelStoreError } from '../errors.ts';
 import { warnOfOtherHead } from '../provenance/commits.ts';
 import { type FindInputs, readFindInputs } from '../runner/inputs.ts';
 import { notesKey, noteVerdicts, type Verdict } from '../runner/job-notes.ts';
-import { describeWheel, info, infoGroup, requestTracer, warn } from '../runner/log.ts';
+import { info, requestTracer, warn } from '../runner/log.ts';
 import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
 import { isComplete } from '../slots/lookup.ts';
@@ -45,18 +45,14 @@ async function lookUpAndReport(bucket: Bucket, inputs: FindInputs, signal: Abort
   const answered = { ...inputs, place: found.place };
   const skipBuild = isComplete(found);
   const wheels = await linkWheels(bucket, found.wheels);
-  infoGroup(
-    `Found ${wheels.length} wheels`,
-    wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
-  );
-  info(skipBuild ? 'The build can be skipped.' : `Not stored: ${found.notStored}. The build is needed.`);
+  info(skipBuild ? 'The build can be skipped.' : `${found.notStored} The build is needed.`);
   const index = await indexUrl(bucket, found.place, found.hasIndex);
   setWheelOutputs(answered, wheels, skipBuild, index);
   core.setOutput('missing-targets', JSON.stringify(found.missing));
   await noteVerdicts(notesKey(answered), verdicts(inputs, found.wheels, skipBuild));
   const outcome = skipBuild
     ? { heading: `${countWheels(wheels)} found, the build can be skipped` }
-    : { heading: BUILD_NEEDED, reason: `Not stored: ${found.notStored}.` };
+    : { heading: BUILD_NEEDED, reason: found.notStored };
   await writeSummary({ ...outcome, inputs: answered, wheels, index, requested: shownTargets(inputs) });
 }
 

@@ -2,7 +2,7 @@
 import type { Bucket } from '../bucket/bucket.ts';
 import type { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
-import { info, warn } from '../runner/log.ts';
+import { describeWheel, info, infoGroup, warn } from '../runner/log.ts';
 import { describeQuery, type LookUpResult } from '../slots/lookup.ts';
 import { lookUpUntil, type Queries } from '../slots/wait.ts';
 
@@ -11,7 +11,7 @@ const MAX_WARNINGS = 10;
 
 /** The result of a look-up. */
 export interface LookUpOutcome extends LookUpResult {
-  /** What is not stored, as the end of a sentence. */
+  /** A sentence about what is not stored, if the result is not complete. */
   readonly notStored: string;
 }
 
@@ -43,7 +43,11 @@ export async function lookUpWheels(
   }
   const waited =
     inputs.wait === 0 ? '' : `, after ${Math.round(process.uptime() - started)} seconds of waiting`;
-  return { ...result, notStored: `${describeMissing(result, inputs)}${waited}` };
+  infoGroup(
+    `Found ${result.wheels.length} wheels`,
+    result.wheels.map((wheel) => `Found ${describeWheel(wheel, inputs)}.`),
+  );
+  return { ...result, notStored: `Not stored: ${describeMissing(result, inputs)}${waited}.` };
 }
 
 function queriesOf(inputs: LookUpInputs): Queries {

@@ -1,7 +1,9 @@
 /** Whether a store step that finds no wheel may reuse what is stored. docs/slots.md describes the rules. */
 import type { Bucket } from '../bucket/bucket.ts';
-import { describeSearch, type Search } from '../disk/find-wheels.ts';
+import { describeSearch } from '../disk/describe-search.ts';
+import type { Search } from '../disk/find-wheels.ts';
 import { type NearbyWheel, wheelsNearby } from '../disk/nearby.ts';
+import { suggestPath } from '../disk/suggest-path.ts';
 import { WheelStoreError } from '../errors.ts';
 import { jobStartTime } from '../provenance/left-over.ts';
 import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
@@ -32,17 +34,18 @@ export async function checkBuildNotRequired(
   const targets = expectedTargets(inputs);
   const required = targets.filter((target) => verdicts[target] === 'build');
   if (targets.length > 0 && required.length === 0) return;
-  const notFound = describeSearch(inputs.path, search, await nearby(inputs, signal));
+  const seen = await nearby(inputs, signal);
+  const notFound = describeSearch(inputs.path, search, seen);
+  const suggestion = suggestPath(search, seen, inputs);
   if (targets.length === 0) {
-    throw new WheelStoreError({
-      title: 'No wheel',
-      reason: `There is ${notFound}. With target: '*', nothing says which wheels there should be, so a skipped build can't be told from one that left none.`,
-      remedy:
-        "Check that the build ran and that 'path' is where it writes its wheels. If the build may be skipped, name its wheels in 'expect'.",
-    });
+    throw noWheelError(
+      `There is ${notFound}. With target: '*', nothing says which wheels there should be, so a skipped build can't be told from one that left none.`,
+      `${suggestion} If the build may be skipped, name its wheels in 'expect'.`,
+    );
   }
   throw noWheelError(
     `A find step of this job said that the build is needed${named(' for ', required)}, but there is ${notFound}.`,
+    suggestion,
   );
 }
 
@@ -60,12 +63,15 @@ export async function reusableWheels(
 ): Promise<{ readonly wheels: readonly StoredWheel[]; readonly hasIndex: boolean }> {
   const { place } = inputs;
   const targets = expectedTargets(inputs);
-  const query: Query = { ...EVERYTHING, place, targets, expect: [], trust: storedBy(inputs.repository) };
+  const trust = storedBy(inputs.repository);
+  const query: Query = { ...EVERYTHING, place, targets, expect: [], trust };
   const found = await lookUp(bucket, query, signal);
   showWarnings(found);
   if (found.missing.length > 0) {
+    const seen = await nearby(inputs, signal);
     throw noWheelError(
-      `There is ${describeSearch(inputs.path, search, await nearby(inputs, signal))}; the store has none for commit ${place.commit}${named(', ', found.missing)} either.`,
+      `There is ${describeSearch(inputs.path, search, seen)}; the store has none for commit ${place.commit}${named(', ', found.missing)} either.`,
+      suggestPath(search, seen, inputs),
     );
   }
   await checkBuildWasSkipped(inputs, search, found.wheels, notes, signal);
@@ -93,6 +99,7 @@ async function checkBuildWasSkipped(
   const notFound = describeSearch(inputs.path, search, signs);
   throw noWheelError(
     `There is ${notFound}. A build seems to have run, so ${stored.length === 1 ? 'the stored wheel is' : 'the stored wheels are'} not reused.`,
+    suggestPath(search, signs, inputs),
   );
 }
 
@@ -112,10 +119,6 @@ function nearby({ workspace, home }: StoreInputs, signal: AbortSignal): Promise<
   return wheelsNearby(workspace, signal, home);
 }
 
-function noWheelError(reason: string): WheelStoreError {
-  return new WheelStoreError({
-    title: 'No wheel',
-    reason,
-    remedy: "Check that the build ran and that 'path' is where it writes the wheel.",
-  });
+function noWheelError(reason: string, remedy: string): WheelStoreError {
+  return new WheelStoreError({ title: 'No wheel', reason, remedy });
 }

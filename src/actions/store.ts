@@ -2,7 +2,8 @@
 import { basename } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
-import { describeSearch, findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
+import { describeOthers, describeSearch } from '../disk/describe-search.ts';
+import { findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
 import { type Title, WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit, warnOfOtherTag } from '../provenance/commits.ts';
 import { checkLeftOver, jobStartTime } from '../provenance/left-over.ts';
@@ -32,7 +33,10 @@ import { checkBuildNotRequired, reusableWheels } from './reuse.ts';
 export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
   const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
-  const ready = await checkWheels(wheelsToStore(inputs, search), inputs, signal);
+  const paths = wheelsToStore(inputs, search);
+  const others = describeOthers(search);
+  if (others !== undefined) info(others);
+  const ready = await checkWheels(paths, inputs, signal);
   try {
     const notes = await readNotes(notesKey(inputs));
     if (ready.length === 0) await checkBuildNotRequired(inputs, search, notes, signal);

@@ -1,10 +1,10 @@
 /** Finds the wheel that a build wrote, using the input `path`. */
 import { opendir, stat } from 'node:fs/promises';
-import nodePath, { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { WheelStoreError } from '../errors.ts';
 import { firstOf, oneLine, quote } from '../untrusted/quote.ts';
 import { faultOf, isAbsence } from './disk.ts';
-import { covers, type Glob, isGlob, readGlobs, search } from './glob.ts';
+import { covers, folderOfGlobs, type Glob, isGlob, readGlobs } from './glob.ts';
 import { unreadable } from './open-wheel.ts';
 import {
   expandHome,
@@ -15,16 +15,27 @@ import {
   readPathLines,
   unexpandedIn,
 } from './path-lines.ts';
+import { search } from './search.ts';
 
 /** How many files one error message lists. */
 const MAX_LISTED = 10;
 
 /** The result of a search: what was searched, and what was found. */
 export interface Search {
+  /** The wheels that a line of `path` excluded from those of earlier lines. */
+  readonly excluded: readonly Exclusion[];
   /** Absolute paths of the wheels, sorted, without the excluded ones. */
   readonly wheels: readonly string[];
   /** One for each line of `path`, except comments and exclusions. */
   readonly lines: readonly LineSearch[];
+}
+
+/** A wheel that was found and then excluded. */
+export interface Exclusion {
+  /** Absolute. */
+  readonly wheel: string;
+  /** The line that excludes it, as written. */
+  readonly line: string;
 }
 
 /** The result of one line of `path`. */
@@ -33,9 +44,14 @@ export interface LineSearch {
   readonly line: string;
   /** Absolute paths of the wheels. */
   readonly wheels: readonly string[];
-  /** The folder that was searched, absolute. */
+  /** The folder that was searched, absolute. If it does not exist, the nearest one above it that does. */
   readonly folder: string;
-  /** Names of everything else in that folder, sorted. */
+  /** The first folder or file of the path that does not exist, absolute. */
+  readonly missing?: string;
+  /**
+   * Names of everything else that the line matches; if it matches nothing, of everything in `folder`. Sorted. Folders
+   * end in a slash, and a name that ends in .whl is followed by the reason why it is not a wheel.
+   */
   readonly others: readonly string[];
 }
 
@@ -70,15 +86,18 @@ export async function findWheels(
 ): Promise<Search> {
   const spend = budgetOf(path, signal);
   const lines: LineSearch[] = [];
+  const excluded: Exclusion[] = [];
   let wheels: string[] = [];
   for (const line of readPathLines(await literalIfExists(path, workspace))) {
     try {
       const meaning = await meaningOf(line, workspace, home);
       if (line.isExcluded) {
-        wheels = wheels.filter((wheel) => !meaning.globs.some((glob) => covers(glob, wheel)));
+        const isExcluded = (wheel: string) => meaning.globs.some((glob) => covers(glob, wheel));
+        excluded.push(...wheels.filter(isExcluded).map((wheel) => ({ wheel, line: line.written })));
+        wheels = wheels.filter((wheel) => !isExcluded(wheel));
         continue;
       }
-      const found = await searchLine(line.written, meaning, workspace, spend);
+      const found = await searchLine(line.written, meaning, spend);
       if (found.wheels.length === 0) refuseVariables(line.text);
       lines.push(found);
       wheels.push(...found.wheels);
@@ -86,23 +105,24 @@ export async function findWheels(
       throw explainSearch(error, line.written);
     }
   }
-  return { wheels: [...new Set(wheels)].sort(), lines };
+  return { wheels: [...new Set(wheels)].sort(), excluded, lines };
 }
 
 /** A file or folder whose name begins with `!` or `#` is neither an exclusion nor a comment. */
 async function literalIfExists(path: string, workspace: string): Promise<string> {
   if (!/^[!#][^\r\n]*$/.test(path)) return path;
-  const exists = await stat(resolve(workspace, path)).then(
+  return (await exists(resolve(workspace, path))) ? `./${path}` : path;
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
     () => true,
     () => false,
   );
-  return exists ? `./${path}` : path;
 }
 
 /** What one line of `path` refers to: an existing file or folder, or globs. */
 interface Meaning {
-  /** As written, with `~` expanded. */
-  readonly path: string;
   readonly existing: 'file' | 'folder' | undefined;
   readonly globs: readonly Glob[];
 }
@@ -119,42 +139,59 @@ async function meaningOf(
     if (!isAbsence(error) && !isGlob(path)) throw error;
   });
   if (stats !== undefined) {
-    const globs = [{ root: absolute, segments: [], ignoresCase: sep === '\\' }];
+    const globs = [{ root: absolute, segments: [], onlyFolders: false, ignoresCase: sep === '\\' }];
     const kind = stats.isDirectory() ? 'folder' : 'file';
-    return { path, existing: kind, globs };
+    return { existing: kind, globs };
   }
   if (namesOtherHome(path)) throw otherHome(path);
   if (isExcluded) refuseVariables(text);
-  return { path, existing: undefined, globs: readGlobs(path, workspace) };
+  return { existing: undefined, globs: readGlobs(path, workspace) };
 }
 
 async function searchLine(
   line: string,
-  { path, existing, globs }: Meaning,
-  workspace: string,
+  { existing, globs }: Meaning,
   spend: () => void,
 ): Promise<LineSearch> {
-  const [only] = globs;
+  const { root } = globs[0]!;
   if (existing === 'file') {
-    const found = await sortOut([only!.root]);
-    return { line, folder: dirname(only!.root), ...found };
+    const found = await sortOut([{ path: root, isFolder: false }]);
+    return { line, folder: dirname(root), ...found };
   }
   if (existing === 'folder') {
-    return { line, folder: only!.root, ...(await sortOut(await filesIn(only!.root, spend))) };
+    return { line, folder: root, ...(await sortOut(await entriesIn(root, spend))) };
   }
-  const folder = folderOfGlob(path, workspace);
-  const files: string[] = [];
+  const entries: Entry[] = [];
   for (const glob of globs) {
     for await (const match of search(glob, spend)) {
-      if (!match.isFolder) files.push(match.path);
       // An unpacked wheel may be a folder named *.whl.
-      else if (!looksLikeWheel(match.path)) files.push(...(await filesIn(match.path, spend)));
+      if (!match.isFolder || looksLikeWheel(match.path)) entries.push(match);
+      else entries.push(...(await entriesIn(match.path, spend)));
     }
   }
-  const found = await sortOut(files);
-  if (files.length > 0) return { line, folder, ...found };
-  const { others } = await sortOut(await filesIn(folder, spend).catch(() => []));
-  return { line, folder, wheels: [], others };
+  const found = await sortOut(entries);
+  if (entries.length > 0) return { line, folder: folderOfGlobs(globs), ...found };
+  return { line, wheels: [], ...(await contentsInstead(globs, spend)) };
+}
+
+/** What is there instead of a match. */
+async function contentsInstead(
+  globs: readonly Glob[],
+  spend: () => void,
+): Promise<Pick<LineSearch, 'folder' | 'missing' | 'others'>> {
+  const parent = folderOfGlobs(globs);
+  const missing = await firstMissing(globs.length === 1 ? globs[0]!.root : parent);
+  const folder = missing === undefined ? parent : dirname(missing);
+  const { wheels, others } = await sortOut(await entriesIn(folder, spend).catch(() => []));
+  const names = [...wheels.map((wheel) => basename(wheel)), ...others].sort();
+  return { folder, others: names, ...(missing === undefined ? {} : { missing }) };
+}
+
+/** The highest folder or file of a path that does not exist. */
+async function firstMissing(path: string): Promise<string | undefined> {
+  let missing: string | undefined;
+  for (let at = path; !(await exists(at)) && dirname(at) !== at; at = dirname(at)) missing = at;
+  return missing;
 }
 
 /** Returns a function to call for each entry that is read; it throws once the search is too large. */
@@ -180,22 +217,6 @@ function refuseVariables(text: string): void {
 }
 
 /**
- * The folder that a glob starts in: everything before the first wildcard.
- *
- * @param workspace - absolute; taken literally, even if its name contains wildcards
- * @param system - `path.posix` or `path.win32`; the runner's own by default
- */
-export function folderOfGlob(
-  pattern: string,
-  workspace: string,
-  system: Pick<typeof nodePath, 'dirname' | 'resolve'> = nodePath,
-): string {
-  const wildcard = pattern.search(/[*?[{]/);
-  const fixed = wildcard === -1 ? pattern : `${pattern.slice(0, wildcard)}x`;
-  return system.resolve(workspace, system.dirname(fixed));
-}
-
-/**
  * The only wheel that a search found.
  *
  * @returns undefined if it found none
@@ -214,55 +235,47 @@ export function onlyWheel({ wheels }: Search): string | undefined {
   });
 }
 
-/**
- * Describes a search that found no wheel, line by line, for the end of a sentence.
- *
- * @param path - the input, as given by the user
- * @param nearby - wheels found elsewhere (see nearby.ts)
- */
-export function describeSearch(
-  path: string,
-  { lines }: Search,
-  nearby: readonly { readonly path: string }[] = [],
-): string {
-  const searched = lines.map(({ line, folder, others }) => {
-    const contents =
-      others.length === 0
-        ? 'found nothing'
-        : `found only ${firstOf(
-            others.map((name) => JSON.stringify(name).slice(1, -1)),
-            MAX_LISTED,
-          )}`;
-    return `'${lines.length === 1 && !/[\r\n]/.test(path) ? path : line}' (searched ${folder}: ${contents})`;
-  });
-  const elsewhere = firstOf(
-    nearby.map((wheel) => oneLine(wheel.path)),
-    MAX_LISTED,
-  );
-  return `no wheel at ${searched.join(', nor at ')}${nearby.length === 0 ? '' : `; elsewhere, found ${elsewhere}`}`;
+interface Entry {
+  /** Absolute. */
+  readonly path: string;
+  readonly isFolder: boolean;
 }
 
-/** The entries directly in a folder, absolute. */
-async function filesIn(folder: string, spend: () => void): Promise<string[]> {
-  const files: string[] = [];
-  for await (const { name } of await opendir(folder, { bufferSize: 256 })) {
+/** The entries directly in a folder. */
+async function entriesIn(folder: string, spend: () => void): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of await opendir(folder, { bufferSize: 256 })) {
     spend();
-    files.push(join(folder, name));
+    entries.push({ path: join(folder, entry.name), isFolder: entry.isDirectory() });
   }
-  return files;
+  return entries;
 }
 
-/** Separates wheels from other files. */
-async function sortOut(paths: readonly string[]): Promise<Pick<LineSearch, 'wheels' | 'others'>> {
-  const wheels: string[] = [];
-  for (const path of new Set(paths)) if (looksLikeWheel(path) && (await isFile(path))) wheels.push(path);
-  const wheelNames = new Set(wheels.map((wheel) => basename(wheel)));
-  const names = paths.map((path) => basename(path)).filter((name) => !wheelNames.has(name));
-  return { wheels, others: names.slice(0, MAX_OTHERS).sort() };
+/** Separates wheels from everything else. */
+async function sortOut(entries: readonly Entry[]): Promise<Pick<LineSearch, 'wheels' | 'others'>> {
+  const wheels = new Set<string>();
+  const others = new Map<string, string>();
+  for (const { path, isFolder } of entries) {
+    const reason = isWheelName(path) ? await whyNotWheel(path) : undefined;
+    if (isWheelName(path) && reason === undefined) wheels.add(path);
+    else if (others.size < MAX_OTHERS) {
+      const name = basename(path);
+      others.set(path, reason === undefined ? `${name}${isFolder ? '/' : ''}` : `${name} (${reason})`);
+    }
+  }
+  return { wheels: [...wheels], others: [...others.values()].sort() };
 }
 
-async function isFile(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => undefined))?.isFile() === true;
+async function whyNotWheel(path: string): Promise<string | undefined> {
+  if (!looksLikeWheel(path)) return 'hidden';
+  const stats = await stat(path).catch(() => undefined);
+  if (stats === undefined) return 'a dangling link';
+  if (stats.isFile()) return undefined;
+  return stats.isDirectory() ? 'a folder' : 'not a file';
+}
+
+function isWheelName(path: string): boolean {
+  return /\.whl$/i.test(path);
 }
 
 /**
@@ -270,7 +283,7 @@ async function isFile(path: string): Promise<boolean> {
  * matter here, so that the later check of the filename can report it.
  */
 export function looksLikeWheel(path: string): boolean {
-  return /\.whl$/i.test(path) && !basename(path).startsWith('.');
+  return isWheelName(path) && !basename(path).startsWith('.');
 }
 
 function explainSearch(error: unknown, line: string): unknown {

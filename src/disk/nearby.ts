@@ -15,6 +15,8 @@ export interface NearbyWheel {
 
 /** Where build tools write wheels: pip, uv and build; cibuildwheel; maturin; setuptools and CMake. */
 const USUAL_FOLDERS = ['dist', 'wheelhouse', 'target/wheels', 'build'];
+/** The same below the home folder, for jobs that keep the output out of the workspace, as with CARGO_TARGET_DIR. */
+const HOME_FOLDERS = ['wheels', 'wheelhouse', 'target/wheels', 'dist'];
 /** Large folders of third-party files. Virtual environments with other names are recognised by their pyvenv.cfg. */
 const SKIPPED_FOLDERS = new Set(['node_modules', 'site-packages', '__pycache__', 'venv']);
 const MAX_ENTRIES = 20_000;
@@ -31,12 +33,12 @@ interface Folder {
 }
 
 /**
- * Looks for wheels in the workspace, starting with the usual output folders, and in `~/wheels`. The search is limited
+ * Looks for wheels in the workspace, starting with the usual output folders, and in those of the home folder. The search is limited
  * to 20,000 entries, 5,000 entries per folder and six levels. Links to folders, hidden folders, node_modules, virtual
  * environments and unreadable folders are skipped.
  *
  * @param workspace - absolute
- * @param home - the home folder, absolute; if undefined, `~/wheels` is not searched
+ * @param home - the home folder, absolute; if undefined, it is not searched
  * @returns the ten most recently changed at most, sorted by path
  * @throws the signal's reason if it aborts, and nothing else
  */
@@ -46,7 +48,7 @@ export async function wheelsNearby(
   home?: string,
 ): Promise<NearbyWheel[]> {
   const starts = USUAL_FOLDERS.map((name) => join(workspace, name));
-  if (home !== undefined) starts.push(join(home, 'wheels'));
+  if (home !== undefined) starts.push(...HOME_FOLDERS.map((name) => join(home, name)));
   const queue: Folder[] = [...starts, workspace].map((path) => ({ path, depth: 0 }));
   const seen = new Set(queue.map(({ path }) => path));
   const candidates: string[] = [];

@@ -89,17 +89,29 @@ export function unexpandedIn(path: string): string | undefined {
 /** What to write instead of a variable that is not expanded. */
 export function replacementFor(unexpanded: string): string {
   const [name = ''] = /[A-Za-z_]\w*/.exec(unexpanded.replace(/^\$env:/i, '')) ?? [];
-  if (/^(?:GITHUB_WORKSPACE|PWD)$/i.test(name)) {
+  const isWorkspace =
+    /^(?:GITHUB_WORKSPACE|PWD)$/i.test(name) || /^\$\{\{\s*github\.workspace\b/i.test(unexpanded);
+  if (isWorkspace) {
     return `leave ${quote(unexpanded)} out, since paths begin in the workspace`;
   }
   if (/^(?:HOME|USERPROFILE)$/i.test(name)) return 'write ~';
   if (/^RUNNER_TEMP$/i.test(name)) return 'write ${{ runner.temp }}';
-  const isVariable = !/^(?:\$\{\{|\$\(|`)/.test(unexpanded);
+  if (unexpanded.startsWith('${{')) {
+    return 'write it in the workflow file itself, not in a text that a step puts out or a file contains';
+  }
+  const isVariable = !/^(?:\$\(|`)/.test(unexpanded);
   return isVariable ? `write \${{ env.${name} }}` : 'write one such as ${{ runner.temp }}';
 }
 
 /** The error for a path with a variable, which is not expanded. */
 export function notExpanded(path: string, unexpanded: string): WheelStoreError {
+  if (unexpanded.startsWith('${{')) {
+    const replacement = replacementFor(unexpanded);
+    return badPath(
+      `(${quote(path)}) holds ${quote(unexpanded)}, an expression that GitHub did not evaluate`,
+      `${replacement[0]!.toUpperCase()}${replacement.slice(1)}.`,
+    );
+  }
   return badPath(
     `(${quote(path)}) holds ${quote(unexpanded)}, and variables are not expanded in inputs`,
     `Use an expression of the workflow: ${replacementFor(unexpanded)}.`,

@@ -295,7 +295,18 @@ async function verify(path: string, file: FileHandle, wheel: StoredWheel, sha256
         'Do not use it: the object was changed in the store, or its bytes on the way here. Delete the object, find out who can write to the prefix, and build again.',
     });
   }
-  if (!isHashed(wheel)) await inspectWheel(path, wheel.name);
+  if (!isHashed(wheel)) await inspect(path, wheel);
+}
+
+/** Without a SHA-256, at least the archive must be complete. */
+async function inspect(path: string, { name }: StoredWheel): Promise<void> {
+  if (name.tags.length > 0) {
+    await inspectWheel(path, name);
+    return;
+  }
+  // Loaded only if needed, because few look-ups find an sdist, and those have a SHA-256.
+  const { inspectSdistAt } = await import('../wheel/sdist.ts');
+  await inspectSdistAt(path, name);
 }
 
 async function makeFolder(folder: string): Promise<void> {

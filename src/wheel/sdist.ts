@@ -1,5 +1,5 @@
 /** Checks a source distribution (sdist) against its filename and reads its metadata. */
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { ParsedTarEntry } from 'modern-tar';
@@ -21,6 +21,20 @@ const MAX_METADATA_BYTES = 16 * 1024 * 1024;
 const MAX_ENTRIES = 500_000;
 /** A file of a few kilobytes may unpack to terabytes. */
 const MAX_UNPACKED_BYTES = 20 * 1024 ** 3;
+
+/**
+ * Checks an sdist file like {@link inspectSdist}.
+ *
+ * @param path - absolute, or relative to the working directory
+ */
+export async function inspectSdistAt(path: string, name: WheelName): Promise<SdistContents> {
+  const file = await open(path);
+  try {
+    return await inspectSdist(file, name);
+  } finally {
+    await file.close();
+  }
+}
 
 /**
  * Checks an sdist as far as pip does before it builds: a complete gzip-compressed tar archive whose one folder has a

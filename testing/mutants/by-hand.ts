@@ -18,6 +18,7 @@ const decisions = (title: string) => ['contract/decisions', '-t', title];
 const find = (title: string) => ['contract/find.test', '-t', title];
 const fetch = (title: string) => ['contract/fetch.test', '-t', title];
 const faults = (title: string) => ['contract/faults.test', '-t', title];
+const several = (title: string) => ['contract/store-several', '-t', title];
 const declared = (title: string) => ['contract/declared-inputs', '-t', title];
 
 export const BY_HAND: readonly Edit[] = [
@@ -134,6 +135,34 @@ export const BY_HAND: readonly Edit[] = [
     tests: ['contract/shared-slot'],
   },
   {
+    name: 'store: two wheels may have the same target',
+    file: 'src/slots/own-targets.ts',
+    find: 'if (shared.length > 0) throw',
+    replace: 'if (shared.length < 0) throw',
+    tests: several('the same target'),
+  },
+  {
+    name: 'store: an expected wheel may be missing',
+    file: 'src/actions/store.ts',
+    find: 'if (wheels.length > 0) checkExpected(wheels, expect);',
+    replace: '',
+    tests: several('an expected wheel is missing'),
+  },
+  {
+    name: 'store: a wheel that fails is forgotten',
+    file: 'src/actions/store.ts',
+    find: 'if (failed.length > 0) throw explainFailed(result);',
+    replace: 'if (failed.length === ready.length) throw explainFailed(result);',
+    tests: several('leaves the others stored'),
+  },
+  {
+    name: 'upload: each upload has buffers of its own',
+    file: 'src/bucket/send-buffers.ts',
+    find: 'this.#free -= next.count;',
+    replace: '',
+    tests: ['bucket/send-buffers'],
+  },
+  {
     name: 'store: a find that said to build is forgotten',
     file: 'src/actions/reuse.ts',
     find: "verdicts[target] === 'build');",
@@ -174,6 +203,20 @@ export const BY_HAND: readonly Edit[] = [
     find: 'free === undefined || free >= bytes',
     replace: 'free === undefined || free >= 0',
     tests: fetch('has less free'),
+  },
+  {
+    name: 'path: an excluded folder excludes the files beside it',
+    file: 'src/disk/glob.ts',
+    find: ' && !glob.onlyFolders;',
+    replace: ';',
+    tests: ['disk/glob', '-t', 'exclusion covers'],
+  },
+  {
+    name: 'path: wheels that a pattern leaves out are not named',
+    file: 'src/disk/find-wheels.ts',
+    find: '[...wheels.map((wheel) => basename(wheel)), ...others]',
+    replace: '[...others]',
+    tests: ['contract/paths', '-t', 'would have matched'],
   },
   {
     name: 'download: a range may come from another object',
