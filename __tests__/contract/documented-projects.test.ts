@@ -228,7 +228,7 @@ dynamic = ["version"]
     expect(logsOf(again, buildOf('daft-ubuntu-x86_64'))).not.toContain('Successfully built');
   });
 
-  test('the nightly builds all; the tag builds them again with its version, and publishes exactly those', async () => {
+  test('the nightly builds all wheels and the sdist', async () => {
     const nightly = await run(repository, { event: 'schedule', runId: '20' });
     expectJobs(nightly, succeed(...targets.map(buildOf), ...tests));
     expect(await storedIn(`builds/${repository.commit}/20_1`)).toEqual(
@@ -237,7 +237,9 @@ dynamic = ["version"]
         ...targets.map((target) => `${target}/${wheelOf(target, dev())}`),
       ].sort(),
     );
+  });
 
+  test('a tag builds all again with its version, and publishes exactly those; its second attempt builds none', async () => {
     repository.tag('v1.0.1');
     const tag = { payload: { ref: 'refs/tags/v1.0.1' } };
     const release = await run(repository, { ...tag, runId: '21' });
@@ -246,7 +248,6 @@ dynamic = ["version"]
     const expected = ['daft-1.0.1.tar.gz', ...targets.map((target) => wheelOf(target, '1.0.1'))].sort();
     expect(publishedBy(release)).toEqual(expected);
 
-    // A second attempt publishes the wheels of the first.
     const again = await run(repository, { ...tag, runId: '21', attempt: '2' });
     expectJobs(again, succeed(...targets.map(buildOf), ...tests, 'publish'));
     expect(again.log).not.toContain('Successfully built');
