@@ -3,12 +3,14 @@
  * effects must differ. contract/declared-inputs runs all rows.
  */
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ActionName } from '../scripts/actions.ts';
 import type { TestBucket } from './bucket.ts';
 import { type FaultProxy, s3Error, startFaultProxy } from './fault-proxy.ts';
 import { tool } from './python.ts';
 import { runStep, type StepResult } from './runner.ts';
+import { sdistBytes } from './sdists.ts';
 import { makeWheel, sha256, wheelBytes } from './wheels.ts';
 
 /** The commits and folders for one observation. */
@@ -379,6 +381,19 @@ const expectedTargets: Row = {
   shows: { default: 'stored', other: 'refused' },
 };
 
+const sdist: Row = {
+  default: 'false',
+  other: 'true',
+  async observe(site, given) {
+    await provide(site);
+    await writeFile(join(site.workspace, 'dist/demo-1.0.tar.gz'), sdistBytes('demo-1.0.tar.gz'));
+    await act(site, given);
+    const keys = await site.bucket.keys(`builds/${site.commit}/`);
+    return keys.some((key) => key.endsWith('/sdist/demo-1.0.tar.gz')) ? 'stored' : 'not stored';
+  },
+  shows: { default: 'not stored', other: 'stored' },
+};
+
 const index: Row = {
   default: 'true',
   other: 'false',
@@ -511,6 +526,7 @@ export const INPUTS: Readonly<Record<ActionName, Readonly<Record<string, Row>>>>
     ...objectSettings,
     path: storePath,
     expect: expectedTargets,
+    sdist,
     'allow-stale-wheel': allowStaleWheel,
     index,
     comment,

@@ -3,8 +3,8 @@ import { describeOthers, describeSearch } from '../../src/disk/describe-search.t
 import type { LineSearch, Search } from '../../src/disk/find-wheels.ts';
 
 function searched(...lines: Partial<LineSearch>[]): Search {
-  const whole = lines.map((line) => ({ line: 'dist', wheels: [], folder: '/w/dist', others: [], ...line }));
-  return { wheels: [], excluded: [], lines: whole };
+  const nothing = { line: 'dist', wheels: [], sdists: [], folder: '/w/dist', others: [] };
+  return { wheels: [], sdists: [], excluded: [], lines: lines.map((line) => ({ ...nothing, ...line })) };
 }
 
 describe('a search that found nothing', () => {

@@ -11,11 +11,12 @@ function searched(line: string, found: Partial<LineSearch> = {}): Search {
   const nothing = {
     line,
     wheels: [],
+    sdists: [],
     folder: '/w/repo',
     others: [],
     ...(found.folder === undefined ? { missing } : {}),
   };
-  return { wheels: [], excluded: [], lines: [{ ...nothing, ...found }] };
+  return { wheels: [], sdists: [], excluded: [], lines: [{ ...nothing, ...found }] };
 }
 
 const suggest = (search: Search, ...paths: string[]) =>

@@ -1,1 +1,1 @@
-import{b as s}from"./runtime.js";var o=s((i,e)=>{e.exports=process.getBuiltinModule("node:fs/promises")});export{o as a};
+import{b as e}from"./runtime.js";var t=e((i,o)=>{o.exports=process.getBuiltinModule("node:path")});var p=e((r,s)=>{s.exports=process.getBuiltinModule("node:fs/promises")});export{t as a,p as b};

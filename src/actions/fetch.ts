@@ -8,7 +8,7 @@ import { WheelStoreError } from '../errors.ts';
 import { type FetchInputs, readFetchInputs } from '../runner/inputs.ts';
 import { noteFetched, notesKey } from '../runner/job-notes.ts';
 import { info, infoGroup, notice, requestTracer, trace } from '../runner/log.ts';
-import { indexUrl, type LinkedWheel, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
+import { indexUrl, type LinkedWheel, linkWheels, onlyWheelOf, setWheelOutputs } from '../runner/outputs.ts';
 import { progressLogger } from '../runner/progress.ts';
 import { countWheels, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
@@ -105,7 +105,8 @@ async function setOutputsAndSummary(
   const paths = fetched.map(({ path }) => path);
   const index = await indexUrl(bucket, found.place, found.hasIndex);
   setWheelOutputs({ ...inputs, place: found.place }, wheels, isComplete(found), index);
-  core.setOutput('wheel-path', paths.length === 1 ? paths[0] : '');
+  const only = onlyWheelOf(found.wheels);
+  core.setOutput('wheel-path', fetched.find(({ wheel }) => wheel.key === only?.key)?.path ?? '');
   core.setOutput('wheel-paths', JSON.stringify(paths));
   const heading = wheels.length > 0 ? `${countWheels(wheels)} fetched` : 'No wheel to fetch';
   await writeReport(inputs, found, heading, wheels, index);

@@ -1,5 +1,6 @@
 /** Puts checked wheels into their slots, several side by side. One that fails leaves the others as they are. */
 import type { Bucket } from '../bucket/bucket.ts';
+import type { OpenWheel } from '../disk/open-wheel.ts';
 import { type Warn, WheelStoreError } from '../errors.ts';
 import type { StoreInputs } from '../runner/inputs.ts';
 import { info, trace, warn } from '../runner/log.ts';
@@ -11,11 +12,14 @@ import type { StoredWheel } from '../slots/stored.ts';
 import { objectMetadata } from '../slots/trust.ts';
 import { messageOf } from '../untrusted/foreign-text.ts';
 import { firstOf } from '../untrusted/quote.ts';
+import type { WheelContents } from '../wheel/archive.ts';
 import { normaliseProject } from '../wheel/filename.ts';
-import type { CheckedWheel } from '../wheel/read-wheel.ts';
 
-/** A checked wheel, and the target of its slot. */
-export interface ReadyWheel extends CheckedWheel {
+/** A checked wheel or sdist, and the target of its slot. */
+export interface ReadyWheel {
+  readonly wheel: OpenWheel;
+  /** An sdist has no inventory. */
+  readonly contents: Omit<WheelContents, 'tags' | 'inventory'> & Partial<Pick<WheelContents, 'inventory'>>;
   readonly target: string;
 }
 

@@ -9,6 +9,7 @@ import { jobStartTime } from '../provenance/left-over.ts';
 import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
 import { EACH, type StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
+import { SDIST_TARGET } from '../slots/layout.ts';
 import { EVERYTHING } from '../slots/listing.ts';
 import { lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
@@ -104,8 +105,10 @@ async function checkBuildWasSkipped(
 }
 
 /** The targets that a build would have left wheels for. */
-function expectedTargets({ target, expect }: StoreInputs): readonly string[] {
-  return target === EACH ? expect : [target];
+function expectedTargets({ target, expect, sdist }: StoreInputs): readonly string[] {
+  const wheels = target === EACH ? expect : [target];
+  // If the wheels are unknown, an sdist alone proves nothing.
+  return sdist && wheels.length > 0 ? [...new Set([...wheels, SDIST_TARGET])] : wheels;
 }
 
 /** `target a`, after `before`. Empty for the wheel without a target. */

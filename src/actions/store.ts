@@ -13,16 +13,17 @@ import { describeWheel, info, requestTracer, trace, warn } from '../runner/log.t
 import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
 import { countWheels, type EarlierSize, type Report, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
-import { indexKey } from '../slots/layout.ts';
+import { indexKey, SDIST_TARGET } from '../slots/layout.ts';
 import { listCommit, newestWheel } from '../slots/listing.ts';
 import { checkExpected, nameTargets, type TargetedWheel } from '../slots/own-targets.ts';
 import { publishIndex } from '../slots/publish.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
-import { parseWheelFilename } from '../wheel/filename.ts';
+import { parseWheelFilename, type WheelName } from '../wheel/filename.ts';
 import { readWheel } from '../wheel/read-wheel.ts';
 import { describeResult, explainFailed, putWheels, type ReadyWheel } from './put-wheels.ts';
 import { checkBuildNotRequired, reusableWheels } from './reuse.ts';
+import { onlySdist } from './sdist.ts';
 
 /**
  * Stores the wheel at `path`, or with `target: "*"` all wheels there, each in a slot of its own. If there is no wheel
@@ -33,10 +34,13 @@ import { checkBuildNotRequired, reusableWheels } from './reuse.ts';
 export async function store(signal: AbortSignal): Promise<void> {
   const inputs = readStoreInputs();
   const search = await findWheels(inputs.path, inputs.workspace, { home: inputs.home, signal });
-  const paths = wheelsToStore(inputs, search);
-  const others = describeOthers(search);
+  const wheels = wheelsToStore(inputs, search);
+  const others = describeOthers(
+    search,
+    wheels.map(({ name }) => name.filename),
+  );
   if (others !== undefined) info(others);
-  const ready = await checkWheels(paths, inputs, signal);
+  const ready = await checkWheels(wheels, inputs, signal);
   try {
     const notes = await readNotes(notesKey(inputs));
     if (ready.length === 0) await checkBuildNotRequired(inputs, search, notes, signal);
@@ -56,12 +60,19 @@ export async function store(signal: AbortSignal): Promise<void> {
 const COMPARISON_MS = 5_000;
 
 /** @throws WheelStoreError if there are several wheels for one slot, or an expected one is missing */
-function wheelsToStore({ target, expect }: StoreInputs, search: Search): TargetedWheel[] {
+function wheelsToStore(inputs: StoreInputs, search: Search): TargetedWheel[] {
+  const { target, expect } = inputs;
+  const sdist = inputs.sdist ? onlySdist(search, inputs) : [];
+  if (target === SDIST_TARGET) {
+    for (const wheel of search.wheels) info(`${wheel} is not stored: target is ${SDIST_TARGET}.`);
+    return sdist;
+  }
   if (target !== EACH) {
     const path = onlyWheel(search);
-    return path === undefined ? [] : [{ path, name: parseWheelFilename(basename(path)), target }];
+    const wheel = path === undefined ? [] : [{ path, name: parseWheelFilename(basename(path)), target }];
+    return [...wheel, ...sdist];
   }
-  const wheels = nameTargets(search.wheels);
+  const wheels = [...nameTargets(search.wheels), ...sdist];
   if (wheels.length > 0) checkExpected(wheels, expect);
   for (const { path, target: own } of wheels) info(`${path} has the target ${own}.`);
   return wheels;
@@ -92,7 +103,7 @@ async function checkWheel(
   inputs: StoreInputs,
   signal: AbortSignal,
 ): Promise<ReadyWheel> {
-  const { wheel, contents } = await readWheel(path, name, signal);
+  const { wheel, contents } = await readAny(path, name, target, signal);
   try {
     for (const text of contents.warnings) warn(text, 'Unusual wheel');
     checkLeftOver(wheel, await jobStartTime(inputs.eventPath), inputs.allowStale);
@@ -104,6 +115,18 @@ async function checkWheel(
     await wheel.file.close();
     throw error;
   }
+}
+
+async function readAny(
+  path: string,
+  name: WheelName,
+  target: string,
+  signal: AbortSignal,
+): Promise<Pick<ReadyWheel, 'wheel' | 'contents'>> {
+  if (target !== SDIST_TARGET) return readWheel(path, name, signal);
+  // Loaded only if needed, because few steps store an sdist.
+  const { readSdist } = await import('../wheel/sdist.ts');
+  return readSdist(path, name, signal);
 }
 
 async function storeWheels(
@@ -136,7 +159,11 @@ async function detailsOf(
   signal: AbortSignal,
 ): Promise<Pick<Report, 'inventory' | 'before'>> {
   const before = await readEarlierSize(bucket, inputs, stored, signal);
-  return { inventory: contents.inventory, ...(before === undefined ? {} : { before }) };
+  const { inventory } = contents;
+  return {
+    ...(inventory === undefined ? {} : { inventory }),
+    ...(before === undefined ? {} : { before }),
+  };
 }
 
 /** Reuses the stored wheels, because the build was skipped. */

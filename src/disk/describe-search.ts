@@ -43,10 +43,12 @@ function describeLine({ wheels, folder, missing, others }: LineSearch): string {
 /**
  * Names the files beside the wheels, which are not stored.
  *
+ * @param stored - filenames of those that are
  * @returns undefined if there are none
  */
-export function describeOthers({ lines }: Search): string | undefined {
-  const names = lines.filter(({ wheels }) => wheels.length > 0).flatMap(({ others }) => others);
+export function describeOthers({ lines }: Search, stored: readonly string[] = []): string | undefined {
+  const found = lines.filter(({ wheels }) => wheels.length > 0).flatMap(({ others }) => others);
+  const names = found.filter((name) => !stored.includes(name));
   if (names.length === 0) return undefined;
   return `Also at 'path', not stored: ${firstOf([...new Set(names)].map(oneLine), MAX_LISTED)}.`;
 }

@@ -26,6 +26,8 @@ export interface Search {
   readonly excluded: readonly Exclusion[];
   /** Absolute paths of the wheels, sorted, without the excluded ones. */
   readonly wheels: readonly string[];
+  /** The same of files that end in .tar.gz, as source distributions do. */
+  readonly sdists: readonly string[];
   /** One for each line of `path`, except comments and exclusions. */
   readonly lines: readonly LineSearch[];
 }
@@ -44,6 +46,8 @@ export interface LineSearch {
   readonly line: string;
   /** Absolute paths of the wheels. */
   readonly wheels: readonly string[];
+  /** Absolute paths of files that end in .tar.gz, which are among {@link others}. */
+  readonly sdists: readonly string[];
   /** The folder that was searched, absolute. If it does not exist, the nearest one above it that does. */
   readonly folder: string;
   /** The first folder or file of the path that does not exist, absolute. */
@@ -88,24 +92,28 @@ export async function findWheels(
   const lines: LineSearch[] = [];
   const excluded: Exclusion[] = [];
   let wheels: string[] = [];
+  let sdists: string[] = [];
   for (const line of readPathLines(await literalIfExists(path, workspace))) {
     try {
       const meaning = await meaningOf(line, workspace, home);
       if (line.isExcluded) {
-        const isExcluded = (wheel: string) => meaning.globs.some((glob) => covers(glob, wheel));
+        const isExcluded = (file: string) => meaning.globs.some((glob) => covers(glob, file));
         excluded.push(...wheels.filter(isExcluded).map((wheel) => ({ wheel, line: line.written })));
         wheels = wheels.filter((wheel) => !isExcluded(wheel));
+        sdists = sdists.filter((sdist) => !isExcluded(sdist));
         continue;
       }
       const found = await searchLine(line.written, meaning, spend);
       if (found.wheels.length === 0) refuseVariables(line.text);
       lines.push(found);
       wheels.push(...found.wheels);
+      sdists.push(...found.sdists);
     } catch (error) {
       throw explainSearch(error, line.written);
     }
   }
-  return { wheels: [...new Set(wheels)].sort(), excluded, lines };
+  const distinct = (paths: readonly string[]) => [...new Set(paths)].sort();
+  return { wheels: distinct(wheels), sdists: distinct(sdists), excluded, lines };
 }
 
 /** A file or folder whose name begins with `!` or `#` is neither an exclusion nor a comment. */
@@ -171,7 +179,7 @@ async function searchLine(
   }
   const found = await sortOut(entries);
   if (entries.length > 0) return { line, folder: folderOfGlobs(globs), ...found };
-  return { line, wheels: [], ...(await contentsInstead(globs, spend)) };
+  return { line, wheels: [], sdists: [], ...(await contentsInstead(globs, spend)) };
 }
 
 /** What is there instead of a match. */
@@ -252,18 +260,20 @@ async function entriesIn(folder: string, spend: () => void): Promise<Entry[]> {
 }
 
 /** Separates wheels from everything else. */
-async function sortOut(entries: readonly Entry[]): Promise<Pick<LineSearch, 'wheels' | 'others'>> {
+async function sortOut(entries: readonly Entry[]): Promise<Pick<LineSearch, 'wheels' | 'sdists' | 'others'>> {
   const wheels = new Set<string>();
+  const sdists = new Set<string>();
   const others = new Map<string, string>();
   for (const { path, isFolder } of entries) {
     const reason = isWheelName(path) ? await whyNotWheel(path) : undefined;
+    if (!isFolder && looksLikeSdist(path) && sdists.size < MAX_OTHERS) sdists.add(path);
     if (isWheelName(path) && reason === undefined) wheels.add(path);
     else if (others.size < MAX_OTHERS) {
       const name = basename(path);
       others.set(path, reason === undefined ? `${name}${isFolder ? '/' : ''}` : `${name} (${reason})`);
     }
   }
-  return { wheels: [...wheels], others: [...others.values()].sort() };
+  return { wheels: [...wheels], sdists: [...sdists], others: [...others.values()].sort() };
 }
 
 async function whyNotWheel(path: string): Promise<string | undefined> {
@@ -284,6 +294,10 @@ function isWheelName(path: string): boolean {
  */
 export function looksLikeWheel(path: string): boolean {
   return isWheelName(path) && !basename(path).startsWith('.');
+}
+
+function looksLikeSdist(path: string): boolean {
+  return path.endsWith('.tar.gz') && !basename(path).startsWith('.');
 }
 
 function explainSearch(error: unknown, line: string): unknown {

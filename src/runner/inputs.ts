@@ -4,7 +4,7 @@ import { isAbsolute } from 'node:path';
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/bucket.ts';
 import { readFolder } from '../disk/path-lines.ts';
-import { type CommitPlace, normalisePrefix } from '../slots/layout.ts';
+import { type CommitPlace, normalisePrefix, SDIST_TARGET } from '../slots/layout.ts';
 import type { Query } from '../slots/lookup.ts';
 import { hideSecrets } from '../untrusted/foreign-text.ts';
 import { readBucketSettings, storeUrl } from './bucket-inputs.ts';
@@ -71,6 +71,8 @@ export const EACH = '*';
 export interface StoreInputs extends CommonInputs {
   /** A name, empty for the only wheel, or {@link EACH}. */
   readonly target: string;
+  /** Whether to store the source distribution, too. */
+  readonly sdist: boolean;
   /** Targets of wheels that must be there. Empty unless {@link target} is {@link EACH}. */
   readonly expect: readonly string[];
   /** Files, folders and globs, one a line. */
@@ -150,6 +152,7 @@ export function readStoreInputs(): StoreInputs {
     bucket: { ...common.bucket, writing: readObjectSettings() },
     target,
     expect: readExpect(target === EACH ? EACH : [target]),
+    sdist: readBoolean('sdist', false) || target === SDIST_TARGET,
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
     index: readBoolean('index', true),

@@ -3,7 +3,7 @@ import * as core from '@actions/core';
 import type { Bucket, BucketSettings } from '../bucket/bucket.ts';
 import { s3Uri } from '../bucket/names.ts';
 import { plainUrl, presignedUrl } from '../bucket/url.ts';
-import { type CommitPlace, indexKey } from '../slots/layout.ts';
+import { type CommitPlace, indexKey, SDIST_TARGET } from '../slots/layout.ts';
 import type { StoredWheel } from '../slots/stored.ts';
 import { warn } from './log.ts';
 
@@ -58,7 +58,7 @@ export function setWheelOutputs(
   skipBuild: boolean,
   index: string | undefined,
 ): void {
-  const only = wheels.length === 1 ? wheels[0] : undefined;
+  const only = onlyWheelOf(wheels);
   core.setOutput('skip-build', skipBuild ? 'true' : 'false');
   core.setOutput('wheel-url', only?.url ?? '');
   core.setOutput('wheel-name', only?.name.filename ?? '');
@@ -72,6 +72,15 @@ export function setWheelOutputs(
   core.setOutput('run-attempt', only?.attempt ?? '');
   core.setOutput('index-url', index ?? '');
   core.setOutput('wheels', JSON.stringify(wheels.map(wheelObject)));
+}
+
+/** The wheel of the outputs for a single wheel: a source distribution beside it doesn't count. */
+export function onlyWheelOf<Wheel extends Pick<StoredWheel, 'target'>>(
+  wheels: readonly Wheel[],
+): Wheel | undefined {
+  const [wheel, ...more] =
+    wheels.length > 1 ? wheels.filter(({ target }) => target !== SDIST_TARGET) : wheels;
+  return more.length === 0 ? wheel : undefined;
 }
 
 /** Sets the output of a failed step: if the job continues, it builds. */

@@ -7,7 +7,7 @@ import { storeAsSubject } from '../bucket/names.ts';
 import { hashObject, headObject, type ListedObject, type ObjectHead } from '../bucket/objects.ts';
 import { type PutOutcome, putFile, type Upload } from '../bucket/upload.ts';
 import type { OpenWheel } from '../disk/open-wheel.ts';
-import { readWheelKey, wheelKey } from './layout.ts';
+import { readWheelKey, SDIST_TARGET, wheelKey } from './layout.ts';
 import { beginPut, type OwnPut, type Placing, PUT_ID, removeOwn } from './own-put.ts';
 import { listSlotContent, type SlotContent } from './slot-content.ts';
 import { otherBytes, slotClaimed, slotTaken, vanished } from './slot-errors.ts';
@@ -163,7 +163,7 @@ async function putOnce(bucket: Bucket, placement: Placement, putId: string): Pro
     key: wheelKey(slot, wheel.filename),
     file: wheel.file,
     size: wheel.size,
-    contentType: 'application/zip',
+    contentType: slot.target === SDIST_TARGET ? 'application/gzip' : 'application/zip',
     cacheControl: CACHE_CONTROL,
     metadata: { ...metadata, sha256: wheel.sha256, [PUT_ID]: putId },
     onlyIfAbsent: true,

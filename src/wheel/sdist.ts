@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { ParsedTarEntry } from 'modern-tar';
+import { type OpenWheel, openWheel } from '../disk/open-wheel.ts';
 import { WheelStoreError } from '../errors.ts';
 import { readAtMost } from '../untrusted/bounded-read.ts';
 import { quote } from '../untrusted/quote.ts';
@@ -21,6 +22,26 @@ const MAX_METADATA_BYTES = 16 * 1024 * 1024;
 const MAX_ENTRIES = 500_000;
 /** A file of a few kilobytes may unpack to terabytes. */
 const MAX_UNPACKED_BYTES = 20 * 1024 ** 3;
+
+/**
+ * Opens an sdist that is about to be stored, checks and hashes it.
+ *
+ * @param path - absolute
+ * @throws WheelStoreError if it cannot be read, changes in the meantime, or pip would not build it
+ * @throws the signal's reason if it aborts
+ */
+export async function readSdist(
+  path: string,
+  name: WheelName,
+  signal: AbortSignal,
+): Promise<{ readonly wheel: OpenWheel; readonly contents: SdistContents }> {
+  let contents: SdistContents | undefined;
+  const wheel = await openWheel(path, signal, async (file) => {
+    contents = await inspectSdist(file, name, signal);
+    return async () => undefined;
+  });
+  return { wheel, contents: contents! };
+}
 
 /**
  * Checks an sdist file like {@link inspectSdist}.
