@@ -13,6 +13,7 @@ import { referenceWithTables } from './manifest-tables.ts';
 import { workflowFaults } from './workflow-rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
+const EXAMPLES = ['examples', 'examples/from'];
 
 /** Returns undefined if it passes, or else what is wrong and how to fix it. */
 type Check = () => Promise<string | undefined> | string | undefined;
@@ -99,7 +100,7 @@ async function contents(folder: string): Promise<Map<string, string>> {
 }
 
 async function lintWorkflows(): Promise<string | undefined> {
-  const files = (await Promise.all(['.github/workflows', 'examples'].map(workflowsIn))).flat();
+  const files = (await Promise.all(['.github/workflows', ...EXAMPLES].map(workflowsIn))).flat();
   // The workflows of the tests refer to the actions and to each other by their paths in that repository.
   await using repository = await makeRepository();
   const faults = [actionlint(ROOT, files), actionlint(repository.folder, [])];
@@ -121,8 +122,10 @@ function actionlint(folder: string, files: readonly string[]): string | undefine
 }
 
 async function auditWorkflows(): Promise<string | undefined> {
-  const examples = ['--config', '.github/zizmor-examples.yml', ...(await workflowsIn('examples'))];
-  return [['.'], examples].map(zizmor).find((fault) => fault !== undefined);
+  const examples = (await Promise.all(EXAMPLES.map(workflowsIn))).flat();
+  return [['.'], ['--config', '.github/zizmor-examples.yml', ...examples]]
+    .map(zizmor)
+    .find((fault) => fault !== undefined);
 }
 
 function zizmor(inputs: readonly string[]): string | undefined {

@@ -36,12 +36,12 @@ const NOT_ON_PULL_REQUESTS = /github\.event_name (?:!= 'pull_request'|== '(?!pul
 
 /** All violations in README.md, docs/ and examples/, a line each. */
 export async function exampleFaults(): Promise<string[]> {
-  const [docs, examples] = await Promise.all(['docs', 'examples'].map((name) => readdir(join(ROOT, name))));
-  const names = [
-    'README.md',
-    ...docs!.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
-    ...examples!.filter((name) => /\.(md|yml)$/.test(name)).map((name) => `examples/${name}`),
-  ];
+  const folders = ['docs', 'examples', 'examples/from'];
+  const found = folders.map(async (folder) => {
+    const names = await readdir(join(ROOT, folder));
+    return names.filter((name) => /\.(md|yml)$/.test(name)).map((name) => `${folder}/${name}`);
+  });
+  const names = ['README.md', ...(await Promise.all(found)).flat()];
   const faults = await Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(ROOT, name), 'utf8');

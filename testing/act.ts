@@ -31,6 +31,8 @@ export interface Repository extends AsyncDisposable {
   readonly commit: string;
   /** Adds an empty commit, and returns its hash. */
   commitAgain(): string;
+  /** Tags the newest commit. */
+  tag(name: string): void;
   /** Runs a workflow of the repository until it ends. */
   run(workflow: string, given?: Given): Promise<WorkflowRun>;
 }
@@ -86,7 +88,10 @@ const SYSTEMS = ['ubuntu-latest', 'ubuntu-24.04-arm', 'macos-latest', 'windows-l
 const STAND_INS = {
   'aws-actions/configure-aws-credentials@v6': join(FIXTURES, 'actions/configure-aws-credentials'),
   'actions/setup-python@v6': join(FIXTURES, 'actions/setup-python'),
+  'actions/setup-java@v5': join(FIXTURES, 'actions/setup-java'),
   'pypa/cibuildwheel@v3.3': join(FIXTURES, 'actions/cibuildwheel'),
+  'pypa/gh-action-pypi-publish@release/v1': join(FIXTURES, 'actions/gh-action-pypi-publish'),
+  'PyO3/maturin-action@v1': join(FIXTURES, 'actions/maturin'),
 };
 
 /** Creates a repository with the project, the built actions and all workflows of `fixtures/workflows`. */
@@ -103,7 +108,7 @@ export function makeRepository(): Promise<Repository> {
  * `org/wheel-store-action@v1`. Third-party actions are replaced with stand-ins; that of configure-aws-credentials
  * exports the keys in TEST_KEY_ID and TEST_SECRET. Jobs run one at a time.
  *
- * @param files - additional files, by path
+ * @param files - additional files, by path; those that begin with `#!` are executable
  */
 export function makeUsersRepository(
   workflow: string,
@@ -114,7 +119,7 @@ export function makeUsersRepository(
     const ci = workflow.replaceAll(/^( +)strategy:$/gm, '$&\n$1  max-parallel: 1');
     for (const [path, content] of Object.entries({ '.github/workflows/ci.yml': ci, ...files })) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
-      await writeFile(join(folder, path), content);
+      await writeFile(join(folder, path), content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
     }
     const actions = { 'org/wheel-store-action@v1': join(home, 'actions'), ...STAND_INS };
     return [...ONE_JOB_AT_A_TIME, ...repeated('--local-repository', actions)];
@@ -133,6 +138,7 @@ async function makeCommitted(
     folder,
     commit: commitAll(folder, home),
     commitAgain: () => commit(folder, home),
+    tag: (name) => void git(folder, home, 'tag', name),
     async run(workflow, given = {}) {
       const own = await mkdtemp(join(home, 'run-'));
       return runWorkflow(folder, own, [...actArguments(own, workflow, given), ...more], given);

@@ -9,14 +9,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { strFromU8, strToU8, unzipSync } from 'fflate';
 import { parse, stringify } from 'yaml';
-import {
-  expectJobs,
-  type Given,
-  makeUsersRepository,
-  type Repository,
-  type WorkflowRun,
-} from '../../testing/act.ts';
+import { expectJobs, type Given, type Repository, type WorkflowRun } from '../../testing/act.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
+import { example, logsOf, makeCopy, pullRequest, runCopy } from '../../testing/documented.ts';
 import { ROOT } from '../../testing/runner.ts';
 import { makeWheel, type WheelRecipe, wheelBytes } from '../../testing/wheels.ts';
 
@@ -52,44 +47,12 @@ async function blocksOfReadme(): Promise<string[]> {
   return [...readme.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block]) => block!);
 }
 
-function example(name: string): Promise<string> {
-  return readFile(join(ROOT, 'examples', name), 'utf8');
-}
-
-/** A repository with this workflow. The test's bucket replaces `my-wheels` and `my-public-wheels`. */
 function repositoryWith(workflow: string, files?: Readonly<Record<string, string>>): Promise<Repository> {
-  return makeUsersRepository(workflow.replaceAll(/\bmy-(public-)?wheels\b/g, bucket.name), files);
+  return makeCopy(workflow, bucket, files);
 }
 
-function run(repository: Repository, given: Given = {}): Promise<WorkflowRun> {
-  const env = {
-    AWS_ENDPOINT_URL_S3: bucket.endpoint,
-    TEST_KEY_ID: bucket.env.AWS_ACCESS_KEY_ID!,
-    TEST_SECRET: bucket.env.AWS_SECRET_ACCESS_KEY!,
-    PIP_FIND_LINKS: index,
-    ...given.env,
-  };
-  const vars = {
-    WHEEL_ROLE: 'role-of-main',
-    PULL_REQUEST_ROLE: 'role-of-pull-requests',
-    WHEEL_READER_ROLE: 'role-of-readers',
-  };
-  return repository.run('ci.yml', { ...given, env, vars });
-}
-
-/** The event of a pull request from a branch of `repository`. */
-function pullRequest(repository: string, labels: readonly string[] = []): Given {
-  const head = { ref: 'topic', repo: { full_name: repository } };
-  const base = { ref: 'main', repo: { full_name: 'octo/demo' } };
-  const pull_request = { number: 12, head, base, labels: labels.map((name) => ({ name })) };
-  return { event: 'pull_request', payload: { number: 12, pull_request } };
-}
-
-/** The output of all steps of a job. */
-function logsOf(run: WorkflowRun, job: string): string {
-  return Object.values(run.jobs[job]!.steps)
-    .map(({ log }) => log)
-    .join('');
+function run(repository: Repository, given?: Given): Promise<WorkflowRun> {
+  return runCopy(repository, bucket, index, given);
 }
 
 describe('README.md', () => {
