@@ -22,7 +22,7 @@ ${t.map(o=>vo(o,e)).join(`
 </main>
 </body>
 </html>
-`}function je(e){return[...e.matchAll(/<a href="([^"]*)"/g)].map(([,t])=>t).filter(t=>/\.(?:whl|tar\.gz)(?:#|$)/.test(t)).sort()}function Po(e,t){return Me(e.name.project,t.name.project)||Me(e.target,t.target)||Me(e.key,t.key)}function Me(e,t){return e<t?-1:e>t?1:0}function Dn(e){return[...new Set(e.map(({name:t})=>t.project))]}function xo({place:e,commitLabel:t,repositoryUrl:n}){if(t!=="")return`Built from ${$(t)}`;let r=`<code>${$(e.commit)}</code>`;return`Commit ${n!==void 0&&e.commit.length===40?V(`${n}/commit/${e.commit}`,r):r}`}function ko(e){return e.length===0?"":`<p>Projects: ${e.map(n=>V(`${encodeURIComponent(n)}/`,$(n))).join(", ")}</p>
+`}function je(e){return[...e.matchAll(/<a href="([^"]*)"/g)].map(([,t])=>t).filter(t=>/\.(?:whl|tar\.gz)(?:#|$)/.test(t)).sort()}function Po(e,t){return Me(e.name.project,t.name.project)||Me(e.target,t.target)||Me(e.key,t.key)}function Me(e,t){return e<t?-1:e>t?1:0}function Dn(e){return[...new Set(e.map(({name:t})=>t.project))]}function xo({place:e,commitLabel:t,repositoryUrl:n}){if(t!=="")return`Built from ${$(t)}`;let r=`<code>${$(e.commit)}</code>`;return`Commit ${n!==void 0&&e.commit.length===40?V(`${n}/commit/${e.commit}`,r):r}`}function ko(e){return e.length===0?"":`<p>Projects: ${e.map(n=>V(`${encodeURIComponent(n)}/index.html`,$(n))).join(", ")}</p>
 `}function Wo(e,t){if(e.length===0)return"";let n=e.map(({name:s})=>s),r=Ht(t,n),o=["pip","uv pip"].map(s=>$(`${s} install ${r}`)),i=Dn(e).length>1?`<p>Leave out the projects that you don\u2019t need.</p>
 `:"";return`<pre><code>${o.join(`
 `)}</code></pre>

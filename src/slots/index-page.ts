@@ -109,7 +109,10 @@ function commit({ place, commitLabel, repositoryUrl }: IndexPage): string {
 /** The links that the root of a simple repository has (PEP 503, "Specification"). */
 function projectList(projects: readonly string[]): string {
   if (projects.length === 0) return '';
-  const links = projects.map((project) => link(`${encodeURIComponent(project)}/`, escapeHtml(project)));
+  // S3 alone doesn't serve index.html for a folder.
+  const links = projects.map((project) =>
+    link(`${encodeURIComponent(project)}/index.html`, escapeHtml(project)),
+  );
   return `<p>Projects: ${links.join(', ')}</p>\n`;
 }
 
