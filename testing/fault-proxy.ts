@@ -105,7 +105,7 @@ export async function startFaultProxy(
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    operations: () => requests.filter((seen) => !isClaim(seen)).map(({ operation }) => operation),
+    operations: () => requests.filter((seen) => !isMarker(seen)).map(({ operation }) => operation),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -115,7 +115,7 @@ export async function startFaultProxy(
 }
 
 /** Whether a request is about a claim or a removal marker. */
-export function isClaim({ path }: Pick<SeenRequest, 'path'>): boolean {
+export function isMarker({ path }: Pick<SeenRequest, 'path'>): boolean {
   return /\.(claim|removing)$/.test(path);
 }
 
@@ -131,7 +131,7 @@ async function handle(
   const { url = '', headers } = incoming;
   const path = url.split('?')[0]!;
   const sameKind = requests.filter(
-    (seen) => seen.operation === operation && isClaim(seen) === isClaim({ path }),
+    (seen) => seen.operation === operation && isMarker(seen) === isMarker({ path }),
   );
   const seen: SeenRequest = { operation, path, url, headers, nth: sameKind.length + 1, bytes: body.length };
   requests.push(seen);

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
-import { type Fault, isClaim, type SeenRequest, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { type Fault, isMarker, type SeenRequest, startFaultProxy } from '../../testing/fault-proxy.ts';
 import { type Job, startJob } from '../../testing/job.ts';
 import type { StepResult } from '../../testing/runner.ts';
 import { AUTHORITY, startForwardProxy, startTls } from '../../testing/tls.ts';
@@ -30,7 +30,7 @@ async function store(
   return await job.step('store', { index: 'false', 'endpoint-url': '' }, env, onStart);
 }
 
-const isOfWheel = (seen: SeenRequest, operation: string) => seen.operation === operation && !isClaim(seen);
+const isOfWheel = (seen: SeenRequest, operation: string) => seen.operation === operation && !isMarker(seen);
 const wheels = async (job: Job) => (await job.keys()).filter((key) => key.endsWith('.whl'));
 
 describe.each([

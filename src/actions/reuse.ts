@@ -10,7 +10,7 @@ import type { Notes } from '../runner/job-notes.ts';
 import { EVERYTHING } from '../slots/listing.ts';
 import { lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
-import { storedBy } from '../slots/trust.ts';
+import { trustRepository } from '../slots/trust.ts';
 import { showWarnings } from './look-up.ts';
 
 /** @throws WheelStoreError if a find step of this job found that the build is needed: then there must be a wheel */
@@ -38,7 +38,7 @@ export async function reusableWheel(
   signal: AbortSignal,
 ): Promise<{ readonly wheel: StoredWheel; readonly hasIndex: boolean }> {
   const { place, target } = inputs;
-  const trust = storedBy(inputs.repository);
+  const trust = trustRepository(inputs.repository);
   const query: Query = { ...EVERYTHING, place, targets: [target], expect: [], trust };
   const found = await lookUp(bucket, query, signal);
   showWarnings(found);

@@ -13,7 +13,7 @@ import { converge, type Next } from '../slots/converge.ts';
 import { indexKey } from '../slots/layout.ts';
 import { readCommit } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
-import { storedBy } from '../slots/trust.ts';
+import { trustRepository } from '../slots/trust.ts';
 import {
   type GitHub,
   isLimit,
@@ -231,7 +231,7 @@ async function readContent(
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommentContent> {
-  const { wheels, hasIndex } = await readCommit(bucket, place, storedBy(repository), known, signal);
+  const { wheels, hasIndex } = await readCommit(bucket, place, trustRepository(repository), known, signal);
   return {
     entries: await Promise.all(
       wheels.map(async ({ target, name, key, size }) => ({
