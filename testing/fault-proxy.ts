@@ -52,8 +52,8 @@ export type Fault =
     }
   /** Close the connection before or after forwarding the request. */
   | { readonly cut: 'before' | 'after' }
-  /** Forward the request, and send the response when this is fulfilled. */
-  | { readonly answerAfter: Promise<unknown> }
+  /** Forward the request, and send the response when this is fulfilled. A function is called once the server has responded. */
+  | { readonly answerAfter: Promise<unknown> | (() => Promise<unknown>) }
   /** Send this many bytes of the body, then close the connection. */
   | { readonly cutAt: number }
   /** Send this many bytes of the body, then nothing, but keep the connection open. */
@@ -146,7 +146,8 @@ async function handle(
   if ('cut' in fault && fault.cut === 'before') return void response.destroy();
   const answer = await forward(incoming, body, endpoint);
   if ('answerAfter' in fault) {
-    await fault.answerAfter;
+    const { answerAfter } = fault;
+    await (typeof answerAfter === 'function' ? answerAfter() : answerAfter);
     return reply(response, answer);
   }
   if ('change' in fault) return reply(response, fault.change(answer));

@@ -102,6 +102,7 @@ describe.each([
         `races: ${engine}, ${kind}: ${ROUNDS} rounds of ${CONCURRENCY}, ${winners} stored, ${lookUps} look-ups, ${faults.length} wrong\n`,
       );
       expect(faults).toEqual([]);
+      expect(winners).toBeGreaterThan(0);
     },
     1_800_000,
   );
