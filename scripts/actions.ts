@@ -12,8 +12,10 @@ export const ACTIONS = {
   fetch: { manifest: 'fetch/action.yml', entry: 'src/main/fetch.ts' },
 } as const;
 
+/** The name of an action. */
 export type ActionName = keyof typeof ACTIONS;
 
+/** All names, in the order of {@link ACTIONS}. */
 export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[];
 
 /** The parts of an action.yml that are used here (GitHub docs, "Metadata syntax"). */
@@ -23,12 +25,14 @@ export interface Manifest {
   readonly runs: { readonly using: string; readonly main: string };
 }
 
+/** One input in an action.yml. */
 export interface DeclaredInput {
   readonly description: string;
   readonly default?: string;
   readonly required?: boolean;
 }
 
+/** One output in an action.yml. */
 export interface DeclaredOutput {
   readonly description: string;
 }

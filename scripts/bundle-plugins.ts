@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { builtinModules } from 'node:module';
 import type { Plugin } from 'esbuild';
 
-/** Files of packages whose work nobody asks for, or Node does at less cost, and what stands in their places. */
+/** Files of packages that are not needed, or that Node replaces, and their replacements. */
 const REPLACED: readonly [file: RegExp, contents: string][] = [
   // The OIDC helper imports undici: 400 KB and 90 ms for a token that we never ask for.
   [/[\\/]@actions[\\/]core[\\/]lib[\\/]oidc-utils\.js$/, 'export class OidcClient {}'],
-  // The name of the operating system, for which it brings along what runs programs.
+  // Returns the name of the operating system, which pulls in code to run programs.
   [/[\\/]@actions[\\/]core[\\/]lib[\\/]platform\.js$/, 'export {};'],
   // `@actions/http-client` and `@actions/github` import undici for a proxy agent and a `fetch` that are not used here.
   [

@@ -52,8 +52,8 @@ export type Fault =
     }
   /** Close the connection before or after forwarding the request. */
   | { readonly cut: 'before' | 'after' }
-  /** Forward the request, and send the response when this is fulfilled. */
-  | { readonly answerAfter: Promise<unknown> }
+  /** Forward the request, and send the response when this is fulfilled. A function is called once the server has responded. */
+  | { readonly answerAfter: Promise<unknown> | (() => Promise<unknown>) }
   /** Send this many bytes of the body, then close the connection. */
   | { readonly cutAt: number }
   /** Send this many bytes of the body, then nothing, but keep the connection open. */
@@ -105,7 +105,7 @@ export async function startFaultProxy(
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
-    operations: () => requests.filter((seen) => !isClaim(seen)).map(({ operation }) => operation),
+    operations: () => requests.filter((seen) => !isMarker(seen)).map(({ operation }) => operation),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -115,7 +115,7 @@ export async function startFaultProxy(
 }
 
 /** Whether a request is about a claim or a removal marker. */
-export function isClaim({ path }: Pick<SeenRequest, 'path'>): boolean {
+export function isMarker({ path }: Pick<SeenRequest, 'path'>): boolean {
   return /\.(claim|removing)$/.test(path);
 }
 
@@ -131,7 +131,7 @@ async function handle(
   const { url = '', headers } = incoming;
   const path = url.split('?')[0]!;
   const sameKind = requests.filter(
-    (seen) => seen.operation === operation && isClaim(seen) === isClaim({ path }),
+    (seen) => seen.operation === operation && isMarker(seen) === isMarker({ path }),
   );
   const seen: SeenRequest = { operation, path, url, headers, nth: sameKind.length + 1, bytes: body.length };
   requests.push(seen);
@@ -146,7 +146,8 @@ async function handle(
   if ('cut' in fault && fault.cut === 'before') return void response.destroy();
   const answer = await forward(incoming, body, endpoint);
   if ('answerAfter' in fault) {
-    await fault.answerAfter;
+    const { answerAfter } = fault;
+    await (typeof answerAfter === 'function' ? answerAfter() : answerAfter);
     return reply(response, answer);
   }
   if ('change' in fault) return reply(response, fault.change(answer));

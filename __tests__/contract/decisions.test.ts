@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
-import { isClaim, type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { isMarker, type SeenRequest, s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
 import { COMMIT, startJob } from '../../testing/job.ts';
 import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 const isPutOfWheel = (seen: SeenRequest) =>
-  seen.operation === 'put' && seen.path.endsWith('.whl') && !isClaim(seen);
+  seen.operation === 'put' && seen.path.endsWith('.whl') && !isMarker(seen);
 
 describe('store looks again after its put', () => {
   test('another wheel was put into the slot meanwhile: an error, and its own wheel is removed', async () => {

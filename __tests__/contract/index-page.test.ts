@@ -107,7 +107,10 @@ describe('each store updates the pages of the commit and of the project', () => 
       await job.step('store', { path: target, target });
     }
     const projectsIn = (html: string) =>
-      [...html.matchAll(/<a href="([^"/]*)\/index\.html">([^<]*)<\/a>/g)].map(([, href, text]) => [href, text]);
+      [...html.matchAll(/<a href="([^"/]*)\/index\.html">([^<]*)<\/a>/g)].map(([, href, text]) => [
+        href,
+        text,
+      ]);
     expect(projectsIn(await pageOf(job))).toEqual([
       ['bar', 'bar'],
       ['foo-x', 'foo-x'],

@@ -8,7 +8,7 @@ import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import {
   type Fault,
   type FaultProxy,
-  isClaim,
+  isMarker,
   type Operation,
   type SeenRequest,
   s3Error,
@@ -205,7 +205,7 @@ describe('case 65: a cancelled step ends even if the store no longer responds', 
         let child: ChildProcess | undefined;
         let isStalled = false;
         await using proxy = await startFaultProxy(bucket.endpoint, (seen) => {
-          const name = isClaim(seen) && seen.operation === 'put' ? 'claim' : seen.operation;
+          const name = isMarker(seen) && seen.operation === 'put' ? 'claim' : seen.operation;
           if (name === operation) {
             isStalled = true;
             child?.kill('SIGTERM');

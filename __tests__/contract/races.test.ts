@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
-import { isClaim, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { isMarker, startFaultProxy } from '../../testing/fault-proxy.ts';
 import { type Job, startJob } from '../../testing/job.ts';
 import { ROUNDS } from '../../testing/random.ts';
 import type { StepResult } from '../../testing/runner.ts';
@@ -40,7 +40,7 @@ async function playRound(jobs: readonly Job[], endpoint: string, run: string): P
   while (!isOver) finds.push(await reader.step('find', { 'endpoint-url': endpoint, scope: 'run' }, env));
   finds.push(await reader.step('find', { 'endpoint-url': endpoint, scope: 'run' }, env));
   // Steps that store the same bytes at the same time leave their claims. See docs/clean-up.md.
-  const keys = (await reader.keys()).filter((key) => key.includes(`/${run}_1/`) && !isClaim({ path: key }));
+  const keys = (await reader.keys()).filter((key) => key.includes(`/${run}_1/`) && !isMarker({ path: key }));
   return { stores: await stores, finds, keys };
 }
 
@@ -102,6 +102,7 @@ describe.each([
         `races: ${engine}, ${kind}: ${ROUNDS} rounds of ${CONCURRENCY}, ${winners} stored, ${lookUps} look-ups, ${faults.length} wrong\n`,
       );
       expect(faults).toEqual([]);
+      expect(winners).toBeGreaterThan(0);
     },
     1_800_000,
   );

@@ -1,10 +1,11 @@
-/** Two store steps that put the same bytes into one slot, one of which is cancelled. */
+/** Two store steps that put wheels into one slot at the same time: different ones, or the same bytes, and one is cancelled. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
-import { type Fault, isClaim, type SeenRequest, startFaultProxy } from '../../testing/fault-proxy.ts';
+import { type Fault, isMarker, type SeenRequest, startFaultProxy } from '../../testing/fault-proxy.ts';
 import { type Job, startJob } from '../../testing/job.ts';
+import { ROUNDS } from '../../testing/random.ts';
 import type { StepResult } from '../../testing/runner.ts';
 import { AUTHORITY, startForwardProxy, startTls } from '../../testing/tls.ts';
 import { makeWheel } from '../../testing/wheels.ts';
@@ -21,22 +22,43 @@ async function store(
   isAws: boolean,
   rule: (seen: SeenRequest) => Fault = () => undefined,
   onStart?: (child: ChildProcess) => void,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<StepResult> {
   await using seen = await startFaultProxy(bucket.endpoint, rule);
-  if (!isAws) return await job.step('store', { index: 'false', 'endpoint-url': seen.endpoint }, {}, onStart);
+  if (!isAws) return await job.step('store', { index: 'false', 'endpoint-url': seen.endpoint }, env, onStart);
   await using tls = await startTls(seen.endpoint);
   await using proxy = await startForwardProxy(tls.port);
-  const env = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NODE_EXTRA_CA_CERTS: AUTHORITY };
-  return await job.step('store', { index: 'false', 'endpoint-url': '' }, env, onStart);
+  const tlsEnv = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}`, NODE_EXTRA_CA_CERTS: AUTHORITY };
+  return await job.step('store', { index: 'false', 'endpoint-url': '' }, { ...tlsEnv, ...env }, onStart);
 }
 
-const isOfWheel = (seen: SeenRequest, operation: string) => seen.operation === operation && !isClaim(seen);
+const isOfWheel = (seen: SeenRequest, operation: string) => seen.operation === operation && !isMarker(seen);
 const wheels = async (job: Job) => (await job.keys()).filter((key) => key.endsWith('.whl'));
 
 describe.each([
   ['on AWS', true],
   ['on a custom endpoint', false],
 ])('%s', (_title, isAws) => {
+  test('of two jobs that store different wheels at the same time, at most one succeeds, and its wheel alone is stored', async () => {
+    await using one = await startJob(bucket);
+    await using two = await startJob(bucket, one.prefix);
+    await makeWheel(one.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
+    await makeWheel(two.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
+    const stored: string[] = [];
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const env = { GITHUB_RUN_ID: String(round) };
+      const results = await Promise.all(
+        [one, two].map((job) => store(job, isAws, undefined, undefined, env)),
+      );
+      const winners = results.filter(({ code }) => code === 0);
+      expect(winners.length).toBeLessThanOrEqual(1);
+      for (const { code, errors } of results) if (code !== 0) expect(errors[0]).toContain("its own 'target'");
+      stored.push(...winners.map(({ outputs }) => outputs['wheel-key']!));
+    }
+    expect((await one.keys()).sort()).toEqual(stored.sort());
+    expect(stored).not.toEqual([]);
+  });
+
   test('case 58: the wheel of a cancelled step remains if another step reported it', async () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, W);
@@ -48,13 +70,16 @@ describe.each([
       isAws,
       (seen) => {
         if (!isOfWheel(seen, 'put')) return undefined;
-        isPut.resolve();
-        return { answerAfter: ended };
+        const answerAfter = () => {
+          isPut.resolve();
+          return ended;
+        };
+        return { answerAfter };
       },
       child.resolve,
     );
     await isPut.promise;
-    while ((await wheels(job)).length === 0);
+    expect(await wheels(job)).toEqual([job.key(W)]);
     const other = await store(job, isAws);
     expect(other.errors).toEqual([]);
     expect(other.outputs['wheel-key']).toBe(job.key(W));

@@ -2,7 +2,6 @@
 import { mkdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { type InspectedWheel, signsOfBuild } from '../../src/provenance/skipped-build.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { startFaultProxy } from '../../testing/fault-proxy.ts';
 import { type Job, startJob } from '../../testing/job.ts';
@@ -79,7 +78,7 @@ describe('case 53: the stored wheel is not reused', () => {
     expect((await job.step('store', inputs, env)).code).toBe(1);
   });
 
-  test('for a target that find did not find, though it is for the one that it found', async () => {
+  test('for a target that find did not find, even if find found another target', async () => {
     await using job = await startJob(bucket);
     const env = await begin(job);
     await makeWheel(job.dist, W);
@@ -124,33 +123,5 @@ describe('case 53: the stored wheel is reused', () => {
     for (const path of [event, join(job.workspace, '_temp')]) await utimes(path, later, later);
     const result = await job.step('store', {}, { ...env, GITHUB_EVENT_PATH: event });
     expect(result.outputs['skip-build']).toBe('true');
-  });
-});
-
-describe('what suggests that a build ran', () => {
-  const wheel: InspectedWheel = {
-    path: '/w',
-    project: 'demo',
-    isStored: false,
-    isFetched: false,
-    isOld: false,
-  };
-  const cases: [
-    title: string,
-    change: Partial<InspectedWheel>,
-    verdict: 'skip' | undefined,
-    isSign: boolean,
-  ][] = [
-    ['another wheel of the project', {}, undefined, true],
-    ['the same, although find allowed skipping the build', {}, 'skip', true],
-    ['the stored bytes, without a find step', { isStored: true }, undefined, true],
-    ['the stored bytes, if find allowed skipping the build', { isStored: true }, 'skip', false],
-    ['a wheel that fetch wrote', { isFetched: true }, undefined, false],
-    ['a wheel from before the job', { isOld: true }, undefined, false],
-    ['another project', { project: 'six' }, undefined, false],
-    ['an invalid filename', { project: undefined }, undefined, false],
-  ];
-  test.each(cases)('%s', (_title, change, verdict, isSign) => {
-    expect(signsOfBuild(['demo'], verdict, [{ ...wheel, ...change }])).toHaveLength(isSign ? 1 : 0);
   });
 });

@@ -59,19 +59,6 @@ describe('a slot', () => {
     expect(await job.keys()).toEqual([job.key('foo-1.0-cp311-cp311-linux_x86_64.whl')]);
   });
 
-  test('that two jobs fill with different wheels at the same time: at most one remains', async () => {
-    await using one = await startJob(bucket);
-    await using two = await startJob(bucket, one.prefix);
-    await makeWheel(one.dist, 'foo-1.0-cp311-cp311-linux_x86_64.whl');
-    await makeWheel(two.dist, 'foo-1.0-cp312-cp312-linux_x86_64.whl');
-    const results = await Promise.all([one.step('store'), two.step('store')]);
-    const winners = results.filter(({ code }) => code === 0);
-    const keys = await one.keys();
-    expect(winners.length).toBeLessThanOrEqual(1);
-    expect(keys).toEqual(winners.map(({ outputs }) => outputs['wheel-key']));
-    for (const { code, errors } of results) if (code !== 0) expect(errors[0]).toContain('target');
-  });
-
   test('that was filled during a multipart upload: an error, nothing is overwritten, and no parts remain', async () => {
     await using job = await startJob(bucket);
     const noise = { 'demo/noise.bin': new Uint8Array(20 * 1024 * 1024) };

@@ -156,12 +156,6 @@ describe('a pattern', () => {
     expect(['dist\\*', 'dist\\{a,b}'].every((text) => isGlob(text, win32))).toBe(true);
   });
 
-  test('is matched in time proportional to its length times that of the name', () => {
-    const [glob] = readGlobs(`${'*a'.repeat(100)}b`, '/w', posix);
-    expect(covers(glob!, `/w/${'a'.repeat(255)}`, posix)).toBe(false);
-    expect(isGlob('{'.repeat(4_096))).toBe(false);
-  });
-
   test('with more than a thousand alternatives is refused', () => {
     expect(() => readGlobs('{a,b}'.repeat(30), '/w', posix)).toThrow(/more than 1000/);
     expect(() => readGlobs('{1..5000}', '/w', posix)).toThrow(/more than 1000/);

@@ -2,13 +2,16 @@
  * Passes hostile texts of one mebibyte to every function that parses untrusted text, and prints the CPU time of each
  * call. hostile-texts.test.ts runs it in a separate process, since a function that hangs cannot be stopped otherwise.
  */
+import { posix } from 'node:path';
 import { interpretResult, maskSecrets, parseLine } from '../../src/cache/result.ts';
 import { readMarker } from '../../src/comment/text.ts';
+import { covers, isGlob, readGlobs } from '../../src/disk/glob.ts';
+import { readFolder, readPathLines, unexpandedIn } from '../../src/disk/path-lines.ts';
 import { commitInVersion } from '../../src/provenance/commits.ts';
 import { printable } from '../../src/runner/log.ts';
 import { escapeCell } from '../../src/runner/markdown.ts';
 import { linksOf } from '../../src/slots/index-page.ts';
-import { isCommit, isTarget, readWheelKey } from '../../src/slots/layout.ts';
+import { isCommit, isTarget, readSlotMarker, readWheelKey } from '../../src/slots/layout.ts';
 import { oneLine, quote } from '../../src/untrusted/quote.ts';
 import { shellSafe } from '../../src/untrusted/shell.ts';
 import { checkEntryNames } from '../../src/wheel/entry-names.ts';
@@ -23,6 +26,8 @@ import { readVersion, stripSpace } from '../../src/wheel/version.ts';
 
 const BYTES = 1024 * 1024;
 const name = parseWheelFilename('demo-1.0-py3-none-any.whl');
+/** A line of `path` is not longer, nor a filename. */
+const [MAX_LINE, LONGEST_NAME] = [4_096, 'a'.repeat(255)];
 const place = { prefix: '', commit: 'a'.repeat(40) };
 const python = { executable: 'python', version: '3.12.1', tags: [] };
 
@@ -89,6 +94,13 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   linksOf,
   linksOfOne: (text) => linksOf(`<a href="${text}`),
   readWheelKey: (text) => readWheelKey(place, `${place.commit}/${text}`),
+  readSlotMarker,
+  unexpandedIn,
+  readPathLines,
+  readFolder: (text) => readFolder(text, '/home/me', posix),
+  isGlob: (text) => isGlob(text.slice(0, MAX_LINE)),
+  globs: (text) =>
+    readGlobs(text.slice(0, MAX_LINE), '/w', posix).map((glob) => covers(glob, `/w/${LONGEST_NAME}`, posix)),
   isCommit,
   isTarget,
   cacheLine: parseLine,
@@ -171,6 +183,7 @@ const TEXTS: Readonly<Record<string, string>> = {
         '"",',
         '\n,',
       ],
+      ...['${', '${{ ', '$(', '%A', '`', '{', '{a,', '*a'],
     ].map((text) => [JSON.stringify(text), fill(text)]),
   ),
   'a version with blanks': `1<${' '.repeat(BYTES)}>x`,

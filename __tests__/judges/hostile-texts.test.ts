@@ -10,9 +10,10 @@ interface Reading {
 }
 
 /**
- * CPU time, which does not depend on other processes. A call takes a tenth of a second, or hours if it is quadratic.
+ * CPU time, which does not depend on other processes. The slowest calls take about a second, or hours if one is
+ * quadratic.
  */
-const MAX_MILLISECONDS = 5_000;
+const MAX_MILLISECONDS = 20_000;
 const MINUTE = 60_000;
 
 test(
@@ -21,7 +22,7 @@ test(
     const script = join(import.meta.dirname, 'hostile-readers.ts');
     const { stdout, stderr } = spawnSync(NODE, ['--no-warnings', script], {
       encoding: 'utf8',
-      timeout: 4 * MINUTE,
+      timeout: 9 * MINUTE,
       maxBuffer: 1024 ** 3,
     });
     const lines = stdout.trim().split('\n');
@@ -35,5 +36,5 @@ test(
     expect(slowest.filter(({ milliseconds }) => milliseconds > MAX_MILLISECONDS)).toEqual([]);
     expect(readings.length).toBeGreaterThan(1_500);
   },
-  5 * MINUTE,
+  10 * MINUTE,
 );

@@ -1,7 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { renderComment } from '../../src/comment/text.ts';
-import { commitInVersion } from '../../src/provenance/commits.ts';
-import { provenanceOf } from '../../src/provenance/left-over.ts';
 import { printable } from '../../src/runner/log.ts';
 import { escapeCell } from '../../src/runner/markdown.ts';
 import { cutToLimit } from '../../src/runner/summary.ts';
@@ -132,31 +130,4 @@ test.each([
   [6 * 1024 ** 3, '6.0 GiB (6,442,450,944 bytes)'],
 ])('%d bytes are shown as %s', (bytes, text) => {
   expect(readableSize(bytes)).toBe(text);
-});
-
-test.each([
-  ['1.1.dev3+g1234567', '1234567'],
-  ['1.1.dev3+g1234567.d20260101', '1234567'],
-  ['1.0+3.gabcdef012', 'abcdef012'],
-  ['1.0+cu121', undefined],
-  ['1.0', undefined],
-  ['1.0+g123', undefined],
-  ['1.0+gpu1234567', undefined],
-])('version %s contains commit %p', (version, commit) => {
-  expect(commitInVersion(version)).toBe(commit);
-});
-
-describe('where a wheel is from, by its times and the start of the job', () => {
-  const BEGAN = 1_000_000;
-  const cases: [title: string, modified: number, changed: number, origin: string][] = [
-    ['built by the job', BEGAN + 5_000, BEGAN + 5_000, 'this job'],
-    ['built when the job began', BEGAN, BEGAN, 'this job'],
-    ['within the resolution of a coarse clock', BEGAN - 2_000, BEGAN - 2_000, 'this job'],
-    ['left over from an earlier job', BEGAN - 2_001, BEGAN - 2_001, 'left over'],
-    ['restored with its old modification time', BEGAN - 60_000, BEGAN + 5_000, 'restored'],
-    ['a modification time in the future', BEGAN + 60_000, BEGAN - 60_000, 'this job'],
-  ];
-  test.each(cases)('%s', (_title, modified, changed, origin) => {
-    expect(provenanceOf({ modified, changed }, BEGAN)).toBe(origin);
-  });
 });

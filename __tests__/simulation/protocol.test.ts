@@ -19,8 +19,9 @@ async function simulate(...args: readonly string[]): Promise<string[]> {
 
 test('every state of two steps with a fault, and of three steps and of two index writers without', async () => {
   const lines = await simulate('--faults', '1');
-  expect(lines.filter((line) => line.startsWith('✓'))).toHaveLength(lines.length);
-  expect(lines.length).toBeGreaterThan(25);
+  expect(lines.filter((line) => !line.startsWith('✓'))).toEqual([]);
+  // On each of four engines, three pairs, four sets of three, and rivals with an index page; on AWS, a matrix of two.
+  expect(lines).toHaveLength(4 * (3 + 4 + 1) + 1);
 });
 
 test('random schedules of up to five steps with up to three faults', async () => {
@@ -33,16 +34,16 @@ test('random schedules of up to five steps with up to three faults', async () =>
 test('the search finds what each precaution of the protocol is for', async () => {
   const verdicts = (await simulate('--mutants')).filter((line) => !line.startsWith(' '));
   expect(verdicts.filter((line) => !line.startsWith('✓ killed'))).toEqual([]);
-  expect(verdicts.length).toBeGreaterThan(12);
+  expect(verdicts).toHaveLength(16);
 });
 
 test('two schedules in which a reported wheel was once removed', async () => {
   const results = (await simulate('--holes')).filter((line) => !line.startsWith(' '));
   expect(results).toEqual([
     expect.stringMatching(/^✓ as it is, .*no invariant is broken$/),
-    expect.stringMatching(/^✓ without regard for claims, .*its wheel, and it is gone$/),
+    expect.stringMatching(/^✓ ignoring claims, .*its wheel, and it is gone$/),
     expect.stringMatching(/^✓ as it is, .*no invariant is broken$/),
-    expect.stringMatching(/^✓ without regard for claims, .*its wheel, and it is gone$/),
+    expect.stringMatching(/^✓ ignoring claims, .*its wheel, and it is gone$/),
   ]);
 });
 

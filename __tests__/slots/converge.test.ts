@@ -34,12 +34,12 @@ describe('rounds of read, list, write, read again', () => {
 
   test('end when the signal aborts, in a pause or between two rounds', async () => {
     const paused = new AbortController();
-    const pausing = converge(async () => ({ pauseMs: 60_000 }), {
-      max: 3,
-      signal: paused.signal,
-      contended,
-    });
-    paused.abort();
+    const pausingRound = async (): Promise<Next> => {
+      // The pause begins before the next turn of the event loop.
+      setImmediate(() => paused.abort());
+      return { pauseMs: 60_000 };
+    };
+    const pausing = converge(pausingRound, { max: 3, signal: paused.signal, contended });
     await expect(pausing).rejects.toThrow(expect.objectContaining({ name: 'AbortError' }));
     const between = new AbortController();
     const round = async (): Promise<Next> => {

@@ -4,7 +4,9 @@ import {
   isCommit,
   isDecimal,
   isTarget,
+  markerKey,
   normalisePrefix,
+  readSlotMarker,
   readWheelKey,
   slotFolder,
   wheelKey,
@@ -63,6 +65,37 @@ describe('keys', () => {
     [`other/${commit}/7_2/${W}`],
   ])('%s is not the key of a wheel', (key) => {
     expect(readWheelKey({ prefix: 'builds', commit }, key)).toBeUndefined();
+  });
+});
+
+describe('the key of a marker', () => {
+  const sha256 = '0a'.repeat(32);
+  const putId = '00000000-0000-4000-8000-0123456789ab';
+
+  test.each([
+    ['claim', '', `b/${commit}/7_2/.${sha256}.${putId}.claim`],
+    ['removing', '', `b/${commit}/7_2/.${sha256}.${putId}.removing`],
+    ['claim', 'cp312', `b/${commit}/7_2/cp312/.${sha256}.${putId}.claim`],
+  ] as const)('%s, target %p: built and read back, and not that of a wheel', (kind, target, key) => {
+    const slot = { prefix: 'b', commit, run: '7', attempt: '2', target };
+    expect(markerKey(slot, sha256, putId, kind)).toBe(key);
+    expect(readSlotMarker(key)).toEqual({ key, sha256, putId, kind });
+    expect(readWheelKey(slot, key)).toBeUndefined();
+  });
+
+  test.each([
+    [`x/.${sha256}.${putId}.other`],
+    [`x/.${sha256}.${putId}.claim.whl`],
+    [`x/.${sha256}.${putId}.claim\n`],
+    [`x/.${sha256}.${putId}`],
+    [`x/.${sha256}.claim`],
+    [`x/.${sha256.toUpperCase()}.${putId}.claim`],
+    [`x/.${sha256.slice(1)}.${putId}.claim`],
+    [`x/${sha256}.${putId}.claim`],
+    [`.${sha256}.${putId}.claim`],
+    [`x/${W}`],
+  ])('%j is not one', (key) => {
+    expect(readSlotMarker(key)).toBeUndefined();
   });
 });
 

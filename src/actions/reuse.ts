@@ -13,7 +13,7 @@ import { SDIST_TARGET } from '../slots/layout.ts';
 import { EVERYTHING } from '../slots/listing.ts';
 import { type LookUpResult, lookUp, type Query } from '../slots/lookup.ts';
 import type { StoredWheel } from '../slots/stored.ts';
-import { storedBy } from '../slots/trust.ts';
+import { trustRepository } from '../slots/trust.ts';
 import { firstOf } from '../untrusted/quote.ts';
 import { showWarnings } from './look-up.ts';
 
@@ -64,7 +64,7 @@ export async function reusableWheels(
 ): Promise<LookUpResult> {
   const { place } = inputs;
   const targets = expectedTargets(inputs);
-  const trust = storedBy(inputs.repository);
+  const trust = trustRepository(inputs.repository);
   const query: Query = { ...EVERYTHING, place, targets, expect: [], trust };
   const found = await lookUp(bucket, query, signal);
   showWarnings(found);

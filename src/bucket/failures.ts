@@ -227,7 +227,7 @@ function explainCredentials({ code, message }: Failure): Problem | undefined {
       title: 'AWS credentials expired',
       reason: `The AWS credentials of this job have expired (${code}).`,
       remedy:
-        'Raise role-duration-seconds of aws-actions/configure-aws-credentials (and the role’s own maximum), or run that step again right before this one.',
+        "Raise role-duration-seconds of aws-actions/configure-aws-credentials (and the role's own maximum), or run that step again right before this one.",
     };
   }
   if (REFUSED_CREDENTIALS.has(code)) {

@@ -54,6 +54,7 @@ const API_VERSION = '2022-11-28';
  * @throws WheelStoreError if Node's agents don't support the proxy
  */
 export async function openGitHub(access: GitHubAccess, patience: Patience): Promise<GitHub> {
+  // Throws if Node doesn't support the proxy.
   proxyTo(access.apiUrl, access.proxies);
   const { getOctokit } = await import('@actions/github');
   const client = getOctokit(access.token, {
@@ -205,7 +206,7 @@ function fetchThrough({ proxies, requestTimeout }: GitHubAccess): typeof fetch {
 
 async function readBody(response: IncomingMessage): Promise<Buffer> {
   const body = await readAtMost(response, MAX_RESPONSE_BYTES);
-  if (body === undefined) throw new Error('The response is larger than any of GitHub’s.');
+  if (body === undefined) throw new Error("The response is larger than any of GitHub's.");
   return body;
 }
 

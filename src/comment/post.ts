@@ -14,7 +14,7 @@ import { indexKey, SDIST_TARGET } from '../slots/layout.ts';
 import { readCommit } from '../slots/lookup.ts';
 import { fromPage } from '../slots/pinned.ts';
 import type { StoredWheel } from '../slots/stored.ts';
-import { storedBy } from '../slots/trust.ts';
+import { trustRepository } from '../slots/trust.ts';
 import {
   type GitHub,
   isLimit,
@@ -232,7 +232,7 @@ async function readContent(
   known: Map<string, StoredWheel>,
   signal: AbortSignal,
 ): Promise<CommentContent> {
-  const stored = await readCommit(bucket, place, storedBy(repository), known, signal);
+  const stored = await readCommit(bucket, place, trustRepository(repository), known, signal);
   const { hasIndex } = stored;
   // Reviewers install wheels.
   const wheels = stored.wheels.filter(({ target }) => target !== SDIST_TARGET);

@@ -1,4 +1,4 @@
-/** File system helpers: readable errors, free space, creating folders. */
+/** The file system: readable errors, free space, creating folders. */
 import { mkdir, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 

@@ -106,7 +106,7 @@ export interface CommentInputs {
   readonly pullRequest: number | undefined;
   /** Whether the run is for a pull request from a fork: its token is read-only. */
   readonly isFork: boolean;
-  /** The run and attempt by which comments are older or newer. */
+  /** The run and attempt that decide which comment is newer. */
   readonly origin: { readonly run: string; readonly attempt: string };
   /** `owner/name/.github/workflows/file.yml`, or the workflow's name. */
   readonly workflow: string;

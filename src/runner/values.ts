@@ -33,6 +33,7 @@ export function readBoolean(name: string, fallback: boolean): boolean {
  * @throws WheelStoreError if it is not a valid name
  */
 export function readTarget(): string {
+  // Line breaks are not trimmed: they would mean a list, which store does not take, so they are an error.
   const target = core.getInput('target', { trimWhitespace: false }).replace(/^ +| +$/g, '');
   if (target !== '' && target !== '*') checkTarget(target);
   return target;

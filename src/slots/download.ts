@@ -252,7 +252,10 @@ const TEMPORARY = /^\.wheel-store-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.p
 const DAY_MS = 24 * 60 * 60 * 1000;
 const MAX_SCANNED_ENTRIES = 10_000;
 
-/** Removes temporary files of killed fetches. Those changed within a day may belong to a fetch that is still running. */
+/**
+ * Removes temporary files of killed fetches. Those changed within a day may belong to a fetch that is still running.
+ * Files that {@link backUp} made (`.old`) stay: each may be the only copy of a file that was to be replaced.
+ */
 async function removeLeftovers(folder: string, trace: DownloadOptions['trace']): Promise<void> {
   let entries = 0;
   try {

@@ -4,6 +4,8 @@
  *     {prefix}/{commit}/{run}_{attempt}/{wheel}            a slot without a target
  *     {prefix}/{commit}/{run}_{attempt}/{target}/{wheel}   a slot with a target
  *     {prefix}/{commit}/{run}_{attempt}/sdist/{sdist}      the slot of the source distribution
+ *     {slot}/.{sha256}.{id}.claim                          a marker in a slot: a claim
+ *     {slot}/.{sha256}.{id}.removing                       a marker in a slot: a removal marker
  *     {prefix}/{commit}/{wheel}                            the old flat layout: read but never written
  *     {prefix}/{commit}/index.html                         the commit's index page
  *     {prefix}/{commit}/{project}/index.html               the same, for one project
@@ -44,11 +46,21 @@ export interface PlacedWheel {
 
 /** The target of the source distribution. No wheel has it. */
 export const SDIST_TARGET = 'sdist';
+/** An empty object in a slot that says what the step with this put id does with a wheel. */
+export interface SlotMarker {
+  readonly key: string;
+  /** Of the wheel, lower-case hex. */
+  readonly sha256: string;
+  readonly putId: string;
+  /** `claim`: the step puts the wheel or relies on it. `removing`: the step is about to remove it. */
+  readonly kind: 'claim' | 'removing';
+}
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const TARGET = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,18})$/;
 const RUN_AND_ATTEMPT = /^([0-9]+)_([0-9]+)$/;
+const MARKER = /\/\.([0-9a-f]{64})\.([0-9a-f-]{36})\.(claim|removing)$/;
 /** GitHub's ids are signed 64-bit integers. A key with a larger one would remain the commit's newest forever. */
 const MAX_ID = 2n ** 63n - 1n;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this has to match control characters
@@ -113,6 +125,18 @@ export function wheelKey(slot: Slot, filename: string): string {
   return `${slotFolder(slot)}${filename}`;
 }
 
+/** The key of the marker of the step with this put id, for the wheel with this SHA-256. */
+export function markerKey(slot: Slot, sha256: string, putId: string, kind: SlotMarker['kind']): string {
+  return `${slotFolder(slot)}.${sha256}.${putId}.${kind}`;
+}
+
+/** @returns undefined if it is not the key of a marker */
+export function readSlotMarker(key: string): SlotMarker | undefined {
+  const [, sha256, putId, kind] = MARKER.exec(key) ?? [];
+  if (sha256 === undefined || putId === undefined) return undefined;
+  return { key, sha256, putId, kind: kind as SlotMarker['kind'] };
+}
+
 /**
  * The key of the commit's index page, or of the page for one project (PEP 503: `/{project}/`).
  *
@@ -161,5 +185,5 @@ export function wheelKeyFault(place: CommitPlace, key: string): string | undefin
   if (!isWheel || readWheelFilename(segments.at(-1)!) === undefined) return undefined;
   const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
   if (run === undefined || attempt === undefined || (isDecimal(run) && isDecimal(attempt))) return undefined;
-  return `${quote(segments[0]!)} is not a run id and attempt of GitHub's`;
+  return `${quote(segments[0]!)} is not a valid run id and attempt`;
 }

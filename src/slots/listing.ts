@@ -183,6 +183,6 @@ function misnamedWarning(bucket: Bucket, key: string, fault: string): LookUpWarn
 function moreMisnamed(bucket: Bucket, place: CommitPlace, count: number): LookUpWarning {
   return {
     title: 'Stored wheel ignored',
-    text: `Ignored ${count} more whose names are not a wheel's below ${bucket.uri(commitFolder(place))}.`,
+    text: `Ignored ${count} more keys below ${bucket.uri(commitFolder(place))} that look like those of wheels but are invalid.`,
   };
 }

@@ -4,14 +4,14 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { cleanUpDeadline, withGracePeriod } from '../bucket/deadline.ts';
 import { deleteObject, headObject, putEmptyObject } from '../bucket/objects.ts';
 import type { Warn } from '../errors.ts';
-import { wheelKey } from './layout.ts';
-import { listSlotContent, markerKey, type SlotWheel } from './slot-content.ts';
+import { markerKey, wheelKey } from './layout.ts';
+import { listSlotContent, type SlotWheel } from './slot-content.ts';
 
 /** A wheel that a step is placing. */
 export interface Placing extends SlotWheel {
   readonly signal: AbortSignal;
   readonly warn: Warn;
-  /** Called after the wheel was removed because the step failed. Must end when its signal aborts. */
+  /** Called after the wheel was removed because the step failed. Must return when its signal aborts. */
   readonly onRemoved?: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -45,12 +45,12 @@ export function beginPut(bucket: Bucket, placing: Placing): OwnPut {
 
 function claimOf(bucket: Bucket, placing: Placing, putId: string, cleanUpSignal: AbortSignal): Claim {
   const { slot, wheel, signal } = placing;
-  const key = markerKey(placing, putId, 'claim');
+  const key = markerKey(slot, wheel.sha256, putId, 'claim');
   let isThere = false;
   return {
     isThere: () => isThere,
     async put() {
-      // If the request fails, the object may exist all the same.
+      // If the request fails, the object may exist anyway.
       isThere = true;
       await putEmptyObject(bucket, key, wheelKey(slot, wheel.filename), withGracePeriod(signal));
     },
@@ -75,7 +75,7 @@ export async function removeOwn(
   try {
     const head = await headObject(bucket, key, signal);
     if (head?.metadata[PUT_ID] !== putId) return;
-    const removing = markerKey(placing, putId, 'removing');
+    const removing = markerKey(slot, wheel.sha256, putId, 'removing');
     await putEmptyObject(bucket, removing, key, signal);
     const { sameClaims } = await listSlotContent(bucket, placing, signal);
     const isNeeded = sameClaims.some((claim) => claim.putId !== putId);

@@ -123,6 +123,7 @@ async function findOurBytes(
       continue;
     }
     const head = await headObject(bucket, ours.key, signal);
+    // It was removed after the listing, so list again at once.
     if (head === undefined) continue;
     const wheel = await requireSameBytes(bucket, placement, head);
     const owner = head.metadata[PUT_ID];

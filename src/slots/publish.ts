@@ -8,7 +8,7 @@ import { linksOf, renderIndexPage } from './index-page.ts';
 import { type CommitPlace, indexKey } from './layout.ts';
 import { readCommit } from './lookup.ts';
 import type { StoredWheel } from './stored.ts';
-import { storedBy } from './trust.ts';
+import { trustRepository } from './trust.ts';
 
 /** Which commit's pages to write, and what they link to on GitHub. */
 export interface Publication {
@@ -123,7 +123,7 @@ async function comparePages(
   const { place, repository } = publication;
   const keys = projects.map((project) => indexKey(place, project));
   const before = await Promise.all(keys.map((key) => getText(bucket, key, signal)));
-  const { wheels } = await readCommit(bucket, place, storedBy(repository), known, signal);
+  const { wheels } = await readCommit(bucket, place, trustRepository(repository), known, signal);
   const htmls = await render(bucket, publication, projects, wheels);
   const pages = keys.map((key, index) => ({ key, html: htmls[index]!, before: before[index] }));
   return { pages, wheels };

@@ -3,15 +3,19 @@ import type { Bucket } from '../bucket/bucket.ts';
 import type { ListedObject, ObjectHead } from '../bucket/objects.ts';
 import { WheelStoreError } from '../errors.ts';
 import { firstOf } from '../untrusted/quote.ts';
-import { slotFolder, wheelKey } from './layout.ts';
-import type { Marker, SlotWheel } from './slot-content.ts';
+import { type SlotMarker, slotFolder, wheelKey } from './layout.ts';
+import type { SlotWheel } from './slot-content.ts';
 
 const SET_TARGET =
   "Give each job of the matrix its own 'target', such as target: linux-x86_64-cp312; a slot never holds two wheels.";
 /** How many wheels to list in an error. */
 const MAX_NAMED = 5;
 
-/** @param others - the wheels in the slot */
+/**
+ * For a slot that holds a wheel with another filename.
+ *
+ * @param others - the wheels in the slot
+ */
 export function slotTaken(
   bucket: Bucket,
   { slot, wheel }: SlotWheel,
@@ -25,16 +29,24 @@ export function slotTaken(
   });
 }
 
-/** @param claim - of a step that stores other bytes */
-export function slotClaimed(bucket: Bucket, { slot, wheel }: SlotWheel, claim: Marker): WheelStoreError {
+/**
+ * For a slot in which another step is storing other bytes.
+ *
+ * @param claim - of that step
+ */
+export function slotClaimed(bucket: Bucket, { slot, wheel }: SlotWheel, claim: SlotMarker): WheelStoreError {
   return new WheelStoreError({
     title: 'Slot taken',
-    reason: `${wheel.filename} was not stored: another job is storing different content in the same slot (${bucket.uri(slotFolder(slot))}), as the empty object ${claim.key} says.`,
-    remedy: `${SET_TARGET} If no such job runs, delete that empty object.`,
+    reason: `${wheel.filename} was not stored: another job is storing different content in the same slot (${bucket.uri(slotFolder(slot))}). Its claim is the empty object ${claim.key}.`,
+    remedy: `${SET_TARGET} If no such job runs, delete the claim.`,
   });
 }
 
-/** @param sha256 - of the stored object; undefined if its size alone shows that it is another one */
+/**
+ * For a slot that holds an object with the wheel's filename and other bytes.
+ *
+ * @param sha256 - of the stored object; undefined if its size alone shows that it is another one
+ */
 export function otherBytes(
   bucket: Bucket,
   { wheel }: SlotWheel,
@@ -52,7 +64,7 @@ export function otherBytes(
   });
 }
 
-/** For a wheel that others keep removing. */
+/** For a wheel that is gone after this step put or found it. */
 export function vanished(bucket: Bucket, { slot, wheel }: SlotWheel): WheelStoreError {
   return new WheelStoreError({
     title: 'Wheel disappeared from its slot',

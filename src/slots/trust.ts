@@ -14,8 +14,8 @@ export interface Trust {
   readonly requireSha256: boolean;
 }
 
-/** Accepts any wheel that a repository stored; undefined: any wheel at all. */
-export function storedBy(repository: string | undefined): Trust {
+/** Accepts any wheel that this repository stored; undefined: any wheel at all. */
+export function trustRepository(repository: string | undefined): Trust {
   return { repository, sha256: [], requireSha256: false };
 }
 

@@ -21,16 +21,17 @@ const faults = (title: string) => ['contract/faults.test', '-t', title];
 const several = (title: string) => ['contract/store-several', '-t', title];
 const declared = (title: string) => ['contract/declared-inputs', '-t', title];
 
+/** The mutants that are written by hand. */
 export const BY_HAND: readonly Edit[] = [
   {
-    name: 'slot: the second look is skipped',
+    name: 'slot: the second listing is ignored',
     file: 'src/slots/place.ts',
     find: '    if (others.length === 0) return content;\n',
     replace: '    if (others.length >= 0) return content;\n',
     tests: decisions('looks again'),
   },
   {
-    name: 'slot: take-away ignores the id of the put',
+    name: 'slot: a step removes an object that another step put',
     file: 'src/slots/own-put.ts',
     find: 'if (head?.metadata[PUT_ID] !== putId) return;',
     replace: 'if (head === undefined) return;',
@@ -79,49 +80,49 @@ export const BY_HAND: readonly Edit[] = [
     tests: decisions('an index page is replaced'),
   },
   {
-    name: 'lookup: run ids are compared as text',
+    name: 'look-up: run ids are compared as text',
     file: 'src/slots/layout.ts',
     find: 'return a.length - b.length || (a < b',
     replace: 'return (a < b',
     tests: find('the newest by number'),
   },
   {
-    name: 'lookup: the oldest run wins',
+    name: 'look-up: the oldest run wins',
     file: 'src/slots/listing.ts',
     find: 'compareDecimals(b.run, a.run)',
     replace: 'compareDecimals(a.run, b.run)',
     tests: find('the newest by number'),
   },
   {
-    name: 'lookup: the attempt does not count',
+    name: 'look-up: the attempt does not count',
     file: 'src/slots/listing.ts',
     find: ' || compareDecimals(b.attempt, a.attempt)',
     replace: '',
     tests: find('the newest by number'),
   },
   {
-    name: 'lookup: an object of no bytes is a wheel',
+    name: 'look-up: an object of no bytes is a wheel',
     file: 'src/slots/listing.ts',
     find: 'size === 0 ? undefined : readWheelKey',
     replace: 'size < 0 ? undefined : readWheelKey',
     tests: find('an empty object'),
   },
   {
-    name: 'lookup: a slot with two wheels is used',
+    name: 'look-up: a slot with two wheels is used',
     file: 'src/slots/listing.ts',
     find: 'slot.length === 1 || slot[0]!.run === undefined',
     replace: 'slot.length > 0',
     tests: find('a slot with two wheels'),
   },
   {
-    name: 'lookup: scope attempt takes any attempt of the run',
+    name: 'look-up: scope attempt takes any attempt of the run',
     file: 'src/slots/listing.ts',
     find: 'return run === onlyRun && attempt === onlyAttempt;',
     replace: 'return run === onlyRun && onlyAttempt !== undefined;',
     tests: find('scope'),
   },
   {
-    name: 'lookup: metadata that contradicts the key does not matter',
+    name: 'look-up: metadata that contradicts the key does not matter',
     file: 'src/slots/stored.ts',
     find: 'if (reason !== undefined) {',
     replace: 'if (reason === undefined && head.size < 0) {',
@@ -160,7 +161,7 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/bucket/send-buffers.ts',
     find: 'this.#free -= next.count;',
     replace: '',
-    tests: ['bucket/send-buffers'],
+    tests: ['bucket/send-buffers', '-t', 'at most so many'],
   },
   {
     name: 'store: a find that said to build is forgotten',
@@ -177,28 +178,28 @@ export const BY_HAND: readonly Edit[] = [
     tests: ['__tests__/slots/layout.test'],
   },
   {
-    name: 'save: what arrives is not verified',
+    name: 'fetch: a download is not verified',
     file: 'src/slots/download.ts',
     find: '    await verify(temporary, file, wheel, sha256);\n',
     replace: '    if (wheel.size < 0) await verify(temporary, file, wheel, sha256);\n',
     tests: fetch('other bytes: an error'),
   },
   {
-    name: 'save: the temporary files of a failed fetch stay',
+    name: 'fetch: temporary files of a failed fetch are left',
     file: 'src/slots/download.ts',
     find: '=> rm(temporary, { force: true })',
     replace: '=> temporary',
     tests: fetch('always cut'),
   },
   {
-    name: 'save: what is there is not compared',
+    name: 'fetch: an existing file is not compared',
     file: 'src/slots/download.ts',
     find: 'return (await hashFile(file)).sha256 === sha256;',
     replace: 'return (await hashFile(file)).sha256.length === sha256.length;',
     tests: decisions('a file of the same name and size'),
   },
   {
-    name: 'save: free space is not looked at',
+    name: 'fetch: free space is not checked',
     file: 'src/disk/disk.ts',
     find: 'free === undefined || free >= bytes',
     replace: 'free === undefined || free >= 0',
@@ -268,7 +269,7 @@ export const BY_HAND: readonly Edit[] = [
     tests: declared('fetch: on-missing;'),
   },
   {
-    name: 'find: on-error: build excuses bad input',
+    name: 'find: on-error: build hides bad input',
     file: 'src/actions/find.ts',
     find: '  const inputs = readFindInputs();\n',
     replace:
@@ -290,7 +291,7 @@ export const BY_HAND: readonly Edit[] = [
     tests: ['__tests__/bucket/url.test'],
   },
   {
-    name: 'wheel: nothing is said of files that were not checked',
+    name: 'wheel: no warning about unchecked files',
     file: 'src/wheel/read-wheel.ts',
     find: '    ...warnUnchecked(data, name),\n',
     replace: '',

@@ -30,6 +30,7 @@ export interface Scenario {
 const PLACE = { prefix: 'b', commit: '0'.repeat(40) };
 const MARKER = /\.(?:claim|removing)$/;
 
+/** Runs the steps of a scenario, move by move, and checks the invariants of ARCHITECTURE.md. */
 export class Game {
   readonly world: World;
   readonly scenario: Scenario;
@@ -85,7 +86,7 @@ export class Game {
     return this.#brokenAlways() ?? (isOver ? (this.#brokenAtEnd() ?? this.#brokenIndex()) : undefined);
   }
 
-  /** Whether no step succeeded although nothing disturbed them. */
+  /** Whether no step succeeded although nothing disturbed them: the second half of invariant 4. */
   isWithoutWinner(): boolean {
     return this.#isUndisturbed() && this.world.steps.every(({ hasReported }) => !hasReported);
   }
@@ -94,7 +95,7 @@ export class Game {
     return Math.max(...this.world.steps.map(({ requests }) => requests));
   }
 
-  /** What a step has reported is in the store, and two steps report the same bytes for a slot. */
+  /** Invariants 1 and 2: what a step has reported is in the store, and two steps report the same bytes for a slot. */
   #brokenAlways(): string | undefined {
     const reported = this.world.steps.filter(({ hasReported }) => hasReported);
     for (const step of reported) {
@@ -110,7 +111,7 @@ export class Game {
     return isMixed ? 'two steps have reported different wheels for one slot' : undefined;
   }
 
-  /** When all steps have ended: one wheel in each slot, and nothing of a step that failed. */
+  /** Invariants 3 and 4, when all steps have ended; of 4, that steps with the same bytes succeed. */
   #brokenAtEnd(): string | undefined {
     const { steps } = this.world;
     for (const slot of new Set(steps.map((step) => slotFolder(this.#slotOf(step))))) {
@@ -124,6 +125,7 @@ export class Game {
       : undefined;
   }
 
+  /** Invariant 3: one wheel in the slot, and nothing of a step that failed. */
   #brokenSlot(slot: string): string | undefined {
     const inSlot = [...this.world.objects].filter(([key]) => key.startsWith(slot));
     const wheels = inSlot.filter(([key, object]) => !MARKER.test(key) && !this.#isExcused(ownerId(object)));
@@ -148,14 +150,14 @@ export class Game {
     return this.#isExcused(step.id) || (key.endsWith('.claim') && step.hasReported);
   }
 
-  /** Nobody can clean up after a crash, or if the store rejects that; then the step has warned. */
+  /** Whether the step crashed, or warned that the store rejected its clean-up. */
   #isExcused(id: string): boolean {
     return this.world.steps.some(
       (step) => step.id === id && (step.status === 'crashed' || step.hasLeftOvers),
     );
   }
 
-  /** The index page ends up with a link to each wheel that was reported, and with no other. */
+  /** Invariant 5: the index pages link to each wheel that was reported, and to no other. */
   #brokenIndex(): string | undefined {
     const { steps, objects } = this.world;
     if (!this.scenario.isPublishing || !this.#isUndisturbed()) return undefined;

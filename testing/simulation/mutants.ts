@@ -12,7 +12,7 @@ interface Mutant extends Mutation {
   readonly scenario: string;
 }
 
-/** The protocol in which the two holes were found: a step that removes its object has no regard for claims. */
+/** The protocol as it was before the two holes were fixed: a step removes its object even if another step claims it. */
 export const WITHOUT_CLAIMS: Mutation = {
   file: OWN_PUT,
   find: 'if (!isNeeded) await deleteObject',

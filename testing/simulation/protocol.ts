@@ -9,16 +9,17 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const SIMULATED = resolve(import.meta.dirname, 'simulated-bucket.ts');
 const WORLD = resolve(import.meta.dirname, 'world.ts');
 
-/** Modules whose place the simulation takes. */
+/** The modules that the simulation replaces. */
 const REPLACED = /(?:bucket\/(?:objects|upload|text|url|deadline)\.ts|^node:timers\/promises|^node:crypto)$/;
 
-/** A change of the source, to see whether the search notices. */
+/** A change to the source that the search must detect. */
 export interface Mutation {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
+/** The functions that the simulation calls: they place wheels, and write and read index pages. */
 export type Protocol = Pick<typeof import('../../src/slots/place.ts'), 'placeInSlot'> &
   Pick<typeof import('../../src/slots/publish.ts'), 'publishIndex' | 'correctIndex'> &
   Pick<typeof import('../../src/slots/index-page.ts'), 'linksOf'>;
@@ -69,7 +70,8 @@ function mutated(mutations: readonly Mutation[]): Plugin {
         for (const mutation of mutations) {
           const { file, find, replace } = mutation;
           if (!path.replaceAll('\\', '/').endsWith(file)) continue;
-          if (contents.split(find).length !== 2) throw new Error(`${file} does not have once: ${find}`);
+          if (contents.split(find).length !== 2)
+            throw new Error(`${file} must contain this exactly once: ${find}`);
           contents = contents.replace(find, () => replace);
           missing.delete(mutation);
         }

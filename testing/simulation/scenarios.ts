@@ -40,7 +40,7 @@ function onAllEngines(sets: Readonly<Record<string, readonly SimulatedWheel[]>>)
 export const PAIRS = onAllEngines(TWO_STEPS);
 /** Three steps, of which one must succeed if nothing disturbs them. */
 export const TRIPLES = onAllEngines(THREE_STEPS).map((scenario) => ({ ...scenario, isFair: true }));
-/** Jobs that write an index page, one of which must succeed if nothing disturbs them. */
+/** Scenarios on each engine whose jobs also write the index page. One must succeed if nothing disturbs them. */
 function publishersOf(title: string, wheels: readonly SimulatedWheel[]): Scenario[] {
   const fair = { isFair: true, isPublishing: true };
   return onAllEngines({ [title]: wheels }).map((scenario) => ({ ...scenario, ...fair }));
@@ -54,7 +54,7 @@ export function matrixOf(jobs: number): Scenario[] {
 
 /** Two jobs of a matrix. The first is AWS. */
 export const PUBLISHERS = matrixOf(2);
-/** Two jobs that bring different wheels into one slot, and write the index page. */
+/** Two jobs that store different wheels in one slot, and write the index page. */
 export const RIVAL_PUBLISHERS = publishersOf('another wheel, and the index page', [W, OTHER_WHEEL]);
 
 /**
@@ -89,13 +89,16 @@ export const IMPATIENT: readonly Mutation[] = [
   { file: 'src/slots/place.ts', find: 'const MAX_RIVAL_POLLS = 3;', replace: 'const MAX_RIVAL_POLLS = 1;' },
 ];
 
-/** So many polls that only a step that stands still outlasts them, although each request of another step ends a pause. */
+/**
+ * Enough polls that a step gives up only if another one makes no progress. In a fair scenario, each request of another
+ * step ends a pause.
+ */
 export const PATIENT: readonly Mutation[] = [
   { file: 'src/slots/place.ts', find: 'const MAX_RIVAL_POLLS = 3;', replace: 'const MAX_RIVAL_POLLS = 9;' },
 ];
 
 /**
- * A schedule in the order in which the steps get to go on.
+ * A schedule, written as turns.
  *
  * @see Turn
  */
@@ -106,7 +109,8 @@ export interface Script {
 }
 
 /**
- * A step goes on until a request whose label begins like this, which has the fate, or until its end. Or it is cancelled.
+ * Runs a step up to and including the first request whose label begins with `until`, which gets the fate. `end` runs it
+ * to its end; `cancel` cancels it.
  */
 export type Turn = readonly [step: number, until: string, fate?: Fate];
 

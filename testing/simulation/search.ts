@@ -96,7 +96,7 @@ export async function playRandomly(
   return game;
 }
 
-/** Plays a schedule that is written down. */
+/** Plays a script. */
 export async function playScript(protocol: Protocol, { scenario, turns }: Script): Promise<Game> {
   const game = new Game(scenario, protocol);
   await settled();

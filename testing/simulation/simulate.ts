@@ -6,7 +6,7 @@
  *     npm run simulate -- --seeds 1000000           random schedules of up to five steps
  *     npm run simulate -- --replay 4711             the schedule of one seed, move by move
  *     npm run simulate -- --mutants                 mutants of the protocol, each of which it must find
- *     npm run simulate -- --holes                   two schedules that an earlier protocol did not stand
+ *     npm run simulate -- --holes                   two schedules that broke an earlier protocol
  *     npm run simulate -- --writers 32              jobs of a matrix that write one index page, and their requests
  */
 import { parseArgs } from 'node:util';
@@ -43,10 +43,18 @@ const { values } = parseArgs({
 });
 if (values.mutants) await searchMutants();
 else if (values.holes) await playHoles();
-else if (values.writers !== undefined) await playWriters(Number(values.writers));
-else if (values.replay !== undefined) await replay(Number(values.replay));
-else if (values.seeds !== undefined) await searchSeeds(Number(values.first), Number(values.seeds));
-else await searchScenarios(Number(values.faults));
+else if (values.writers !== undefined) await playWriters(wholeNumber('writers', 1));
+else if (values.replay !== undefined) await replay(wholeNumber('replay'));
+else if (values.seeds !== undefined) await searchSeeds(wholeNumber('first'), wholeNumber('seeds', 1));
+else await searchScenarios(wholeNumber('faults', 1));
+
+/** @throws Error if the option is not a whole number from `min` on */
+function wholeNumber(name: 'faults' | 'seeds' | 'first' | 'replay' | 'writers', min = 0): number {
+  const text = values[name] ?? '';
+  const number = Number(text);
+  if (/^[0-9]+$/.test(text) && Number.isSafeInteger(number) && number >= min) return number;
+  throw new Error(`--${name} must be a whole number from ${min} on, not '${text}'.`);
+}
 
 async function searchScenarios(maxFaults: number): Promise<void> {
   const impatient = await loadProtocol(IMPATIENT);
@@ -116,7 +124,7 @@ async function playHoles(): Promise<void> {
   for (const script of HOLES) {
     for (const [title, mutations] of [
       ['as it is', []],
-      ['without regard for claims', [WITHOUT_CLAIMS]],
+      ['ignoring claims', [WITHOUT_CLAIMS]],
     ] as const) {
       const game = await playScript(await loadProtocol(mutations), script);
       const broken = game.broken();

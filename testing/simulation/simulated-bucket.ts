@@ -1,4 +1,4 @@
-/** What takes the place of the modules that send requests, wait, or create ids. Same names, same types. */
+/** Replaces the modules that send requests, wait or create ids. The names and types are the same. */
 import type { Bucket } from '../../src/bucket/bucket.ts';
 import type { ListedObject, ListingOptions, ObjectHead } from '../../src/bucket/objects.ts';
 import type { NewText, StoredText } from '../../src/bucket/text.ts';
@@ -21,8 +21,11 @@ const IDEMPOTENT: readonly Fate[] = ['done', 'refused'];
 const WRITE: readonly Fate[] = ['done', 'lost', 'refused'];
 const PUT: readonly Fate[] = ['done', 'lost', 'repeated', 'refused', 'failed'];
 
+/** A signal for clean-up. It never aborts, because the schedule decides when a request ends. */
 export const cleanUpDeadline = (signal: AbortSignal) => patientSignal(signal, 'clean-up');
+/** A signal for requests that may still end after the step was cancelled. See bucket/deadline.ts. */
 export const withGracePeriod = (signal: AbortSignal) => patientSignal(signal, 'grace');
+/** `randomUUID` of `node:crypto`: the id of the step that is starting. */
 export const randomUUID = newId;
 
 /** `setTimeout` of `node:timers/promises`. */
@@ -34,6 +37,7 @@ export function setTimeout(
   return pause(signal).then(() => value);
 }
 
+/** See bucket/objects.ts. Lists the whole prefix in one request. */
 export function listObjects(
   bucket: Bucket,
   prefix: string,
@@ -52,6 +56,7 @@ export function listObjects(
   }) as Promise<ListedObject[]>;
 }
 
+/** See bucket/objects.ts. */
 export function headObject(
   bucket: Bucket,
   key: string,
@@ -73,10 +78,12 @@ export function headObject(
   }) as Promise<ObjectHead | undefined>;
 }
 
+/** Never called. */
 export function hashObject(): Promise<string> {
   throw new Error('Each simulated wheel has a SHA-256.');
 }
 
+/** See bucket/objects.ts. */
 export function deleteObject(bucket: Bucket, key: string, signal: AbortSignal): Promise<void> {
   const { world } = bucket as SimulatedBucket;
   return request(signal, `delete ${nameOf(key)}`, WRITE, (fate) => {
@@ -86,6 +93,7 @@ export function deleteObject(bucket: Bucket, key: string, signal: AbortSignal): 
   }) as Promise<void>;
 }
 
+/** See bucket/objects.ts. */
 export function putEmptyObject(
   bucket: Bucket,
   key: string,
@@ -118,6 +126,7 @@ export function putFile(bucket: Bucket, upload: Upload): Promise<PutOutcome> {
   }) as Promise<PutOutcome>;
 }
 
+/** See bucket/text.ts. */
 export function getText(bucket: Bucket, key: string, signal: AbortSignal): Promise<StoredText | undefined> {
   const { world } = bucket as SimulatedBucket;
   return request(signal, `get ${nameOf(key)}`, IDEMPOTENT, (fate) => {

@@ -14,7 +14,7 @@ export type Fate =
   | 'lost'
   /** Carried out, the response is lost, and the SDK's next try gets one. */
   | 'repeated'
-  /** Rejected, as for want of a permission. */
+  /** Rejected, for example because a permission is missing. */
   | 'refused'
   /** Not carried out, and no response arrives. */
   | 'failed';
@@ -27,7 +27,7 @@ export interface StoredObject {
   readonly text?: string;
 }
 
-// Nobody reads the stacks of a million errors.
+// The stacks are never read.
 Error.stackTraceLimit = 0;
 
 /** A request, or a pause, that a step is waiting for. */
@@ -91,7 +91,7 @@ export class Step {
   }
 }
 
-/** Signals, by which the functions without a bucket know whose call it is. */
+/** The step that each signal belongs to, for functions that get a signal but no bucket. */
 const owners = new WeakMap<AbortSignal, { readonly step: Step; readonly patience: Patience }>();
 
 /** The step whose code starts to run now: ids are created before its first request. */
@@ -100,7 +100,7 @@ let starting: Step | undefined;
 /** A signal that stays unaborted when the step is cancelled. */
 export function patientSignal(signal: AbortSignal, patience: Patience): AbortSignal {
   const owner = owners.get(signal);
-  if (owner === undefined) throw new Error('A signal of no step.');
+  if (owner === undefined) throw new Error('The signal belongs to no step.');
   const patient = new AbortController().signal;
   owners.set(patient, { step: owner.step, patience });
   return patient;
@@ -125,7 +125,7 @@ export function request(
   carryOut: (fate: Fate) => unknown,
 ): Promise<unknown> {
   const owner = owners.get(signal);
-  if (owner === undefined) throw new Error('A signal of no step.');
+  if (owner === undefined) throw new Error('The signal belongs to no step.');
   const { step, patience } = owner;
   if (signal.aborted) return Promise.reject(signal.reason);
   step.requests += 1;
@@ -204,7 +204,7 @@ export class World {
     });
   }
 
-  /** Whether a move is a fault, of which a schedule has only so many. */
+  /** Whether a move counts towards the schedule's limit of faults. */
   isFault({ step: index, nth, kind }: Move): boolean {
     const { isCancelled, pending } = this.steps[index]!;
     if (kind === 'done') return false;
@@ -214,7 +214,7 @@ export class World {
   /**
    * Makes a move. The steps go on until each waits for its next request: await {@link settled}.
    *
-   * @returns what it did, for people
+   * @returns a description of the move
    */
   move({ step: index, nth, kind }: Move): string {
     const step = this.steps[index]!;
@@ -248,7 +248,7 @@ export class World {
     return `${index} ${request.label}${kind === 'done' ? '' : ` (${kind})`}`;
   }
 
-  /** A text that is the same for states that nothing that follows can tell apart. */
+  /** Identifies the state: equal for states from which the same schedules follow. */
   fingerprint(): string {
     const objects = [...this.objects].map(
       ([key, { etag, metadata }]) => `${key}|${etag}|${metadata['put-id'] ?? ''}`,
