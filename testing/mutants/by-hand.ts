@@ -160,7 +160,7 @@ export const BY_HAND: readonly Edit[] = [
     file: 'src/bucket/send-buffers.ts',
     find: 'this.#free -= next.count;',
     replace: '',
-    tests: ['bucket/send-buffers'],
+    tests: ['bucket/send-buffers', '-t', 'at most so many'],
   },
   {
     name: 'store: a find that said to build is forgotten',
