@@ -126,7 +126,7 @@ describe('the pull request to comment on', () => {
       const code = await Promise.all([...files].map((file) => readFile(file, 'utf8')));
       const isThere = (text: string) => code.some((file) => file.includes(text));
       return {
-        store: isThere('Wheel stored'),
+        store: isThere('Updated the index page'),
         comment: isThere('pull-requests: write'),
         library: isThere('octokit'),
       };
