@@ -284,7 +284,7 @@ done
     `${target}/${target.split('.')[0]!.replaceAll('-', '_')}-1.0-py3-none-any.whl`;
   const pureTargets = pure.map((name) => `${name}.py3-none-any`);
 
-  test('CI builds the ticking client for one Python; a release builds all, and publishes each from a runner of its own', async () => {
+  test('CI builds the ticking client for one Python; a release builds all, and publishes each from a separate runner', async () => {
     await using repository = await makeCopy(await example('from/deephaven.yml'), bucket, files);
     const ci = await run(repository, pullRequest('octo/demo'));
     expectJobs(ci, succeed('pure', 'ticking (cp312)', 'test'));

@@ -12,7 +12,7 @@ beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
 });
 
-/** Stores wheels, each under a target of its own, and returns the summary of the last step. */
+/** Stores wheels, each under its own target, and returns the summary of the last step. */
 async function storeAll(job: Job, wheels: Readonly<Record<string, WheelRecipe>>): Promise<string> {
   let summary = '';
   for (const [index, [filename, recipe]] of Object.entries(wheels).entries()) {

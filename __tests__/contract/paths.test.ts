@@ -128,8 +128,8 @@ describe('no wheel at path, and none stored: the error says what would have matc
     ['dist/other-*.whl', [`dist/${W}`], [`contains only ${W}`, 'path: dist?']],
     ['dist\n!dist/demo*', [`dist/${W}`], ["by '!dist/demo*'", 'begin with !']],
     ['"dist/*.whl"', [`dist/${W}`], ['without the quotes', 'path: dist/*.whl.']],
-    ['dist/*.whl # built', [`dist/${W}`], ['comment on a line of its own: path: dist/*.whl.']],
-    ['dist/*.whl, out/*.whl', [`dist/${W}`], ['each pattern on a line of its own']],
+    ['dist/*.whl # built', [`dist/${W}`], ['comment on its own line: path: dist/*.whl.']],
+    ['dist/*.whl, out/*.whl', [`dist/${W}`], ['each pattern on its own line']],
     ['dist/*/', [`dist/${W}`], [`contains only ${W}`, 'path: dist?']],
     ...(process.platform === 'win32'
       ? []

@@ -1,4 +1,4 @@
-/** A job that leaves several wheels, and stores each in a slot of its own with `target: "*"`. */
+/** A job that leaves several wheels, and stores each in its own slot with `target: "*"`. */
 import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -41,7 +41,7 @@ function targetsIn({ outputs }: StepResult): string[] {
 /** The title of the error annotation. */
 const titleOf = ({ commands }: StepResult) => commands.find(({ name }) => name === 'error')?.properties.title;
 
-describe('each wheel has a slot of its own', () => {
+describe('each wheel has its own slot', () => {
   test('three of cibuildwheel: outputs, log, summary and index page name all, and find and fetch find them', async () => {
     await using job = await startJob(bucket);
     await build(job);

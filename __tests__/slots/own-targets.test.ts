@@ -61,7 +61,7 @@ describe('an error', () => {
       ['/d/_a-1-py3-none-any.whl', '/d/b-1-py3-none-any.whl'],
       /would get the target -a\.py3-none-any/,
     ],
-    ['a filename that is none', ['/d/demo-latest-py3-none-any.whl'], /latest/],
+    ['an invalid filename', ['/d/demo-latest-py3-none-any.whl'], /latest/],
   ];
   test.each(refused)('%s', (_title, paths, pattern) => {
     expect(() => nameTargets(paths)).toThrow(pattern);

@@ -26,7 +26,7 @@ import { checkBuildNotRequired, reusableWheels } from './reuse.ts';
 import { onlySdist } from './sdist.ts';
 
 /**
- * Stores the wheel at `path`, or with `target: "*"` all wheels there, each in a slot of its own. If there is no wheel
+ * Stores the wheel at `path`, or with `target: "*"` all wheels there, each in its own slot. If there is no wheel
  * because the build was skipped, reuses what is stored.
  *
  * @throws WheelStoreError if a wheel is missing or invalid, or cannot be stored

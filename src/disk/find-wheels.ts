@@ -239,7 +239,7 @@ export function onlyWheel({ wheels }: Search): string | undefined {
     title: 'More than one wheel',
     reason: `There are ${wheels.length} wheels ${where}: ${firstOf(names.map(oneLine), MAX_LISTED)}.`,
     remedy:
-      "A slot holds one wheel: clear the folder before the build, point 'path' at one of them, or set target: '*', which stores each in a slot of its own.",
+      "A slot holds one wheel: clear the folder before the build, point 'path' at one of them, or set target: '*', which stores each in its own slot.",
   });
 }
 

@@ -95,8 +95,8 @@ export function mistakeIn(
   const [, item] = /^-\s+(.*)$/.exec(line) ?? [];
   if (item !== undefined) return `'path' is text and not a list, so leave the hyphen out: ${meant(item)}.`;
   const [, commented] = /^(.*?)\s+#/.exec(line) ?? [];
-  if (commented) return `Put the comment on a line of its own: ${meant(commented)}.`;
-  if (holdsSeveral(line)) return "Put each pattern on a line of its own, after 'path: |'.";
+  if (commented) return `Put the comment on its own line: ${meant(commented)}.`;
+  if (holdsSeveral(line)) return "Put each pattern on its own line, after 'path: |'.";
   const isWindows = system.sep === '\\';
   if (!isWindows && /\\[\w.*]/.test(line)) {
     return `Folders are separated by / on this system: ${meant(line.replaceAll('\\', '/'))}.`;

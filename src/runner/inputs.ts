@@ -67,7 +67,7 @@ export interface CommonInputs {
   readonly runCommit: string | undefined;
 }
 
-/** The `target` with which store puts each wheel at `path` into a slot of its own. */
+/** The `target` with which store puts each wheel at `path` into its own slot. */
 export const EACH = '*';
 
 /** The inputs of the root action. */

@@ -1,4 +1,4 @@
-/** Gives each of several wheels a target of its own, named from its tags. Pure functions. */
+/** Names a target for each of several wheels, from its tags. Pure functions. */
 import { basename } from 'node:path';
 import { WheelStoreError } from '../errors.ts';
 import { firstOf, oneLine } from '../untrusted/quote.ts';
@@ -76,6 +76,6 @@ function invalidTarget({ name, target }: TargetedWheel): WheelStoreError {
     title: 'No target for the wheel',
     reason: `With target: '*', ${name.filename} would get the target ${target}, which has ${target.length} characters and is not valid.`,
     remedy:
-      "Store it in a step of its own, with a 'target' of at most 100 letters, digits and . _ + - that begins with a letter or digit.",
+      "Store it in a separate step, with a 'target' of at most 100 letters, digits and . _ + - that begins with a letter or digit.",
   });
 }

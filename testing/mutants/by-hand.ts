@@ -157,7 +157,7 @@ export const BY_HAND: readonly Edit[] = [
     tests: several('leaves the others stored'),
   },
   {
-    name: 'upload: each upload has buffers of its own',
+    name: 'upload: each upload has its own buffers',
     file: 'src/bucket/send-buffers.ts',
     find: 'this.#free -= next.count;',
     replace: '',
