@@ -76,6 +76,7 @@ describe('archives', () => {
     ['as it should be', whole],
     ['a link to a file in the folder', inner({ name: 'demo-1.0/a', type: '2', target: 'PKG-INFO' })],
     ['a link one folder up', inner({ name: 'demo-1.0/a/b', type: '2', target: '../PKG-INFO' })],
+    ['a link down and up', inner({ name: 'demo-1.0/a/b', type: '2', target: 'c/../../PKG-INFO' })],
     ['a hard link', inner({ name: 'demo-1.0/a', type: '1', target: 'demo-1.0/PKG-INFO' })],
   ];
   const refused: [title: string, bytes: Buffer][] = [

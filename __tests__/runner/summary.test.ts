@@ -45,7 +45,7 @@ function summaryOf(
     bucket: { name: 'my-wheels' },
     commitLabel,
     repository: 'octo/demo',
-    serverUrl: 'https://github.com',
+    repositoryUrl: 'https://github.com/octo/demo',
   } as Report['inputs'];
   return renderSummary({ heading: 'Wheel stored', inputs, wheels, index: undefined, ...more });
 }

@@ -7,8 +7,9 @@ import { suggestPath } from '../disk/suggest-path.ts';
 import { WheelStoreError } from '../errors.ts';
 import { jobStartTime } from '../provenance/left-over.ts';
 import { inspectWheels, signsOfBuild } from '../provenance/skipped-build.ts';
-import { EACH, type StoreInputs } from '../runner/inputs.ts';
+import type { StoreInputs } from '../runner/inputs.ts';
 import type { Notes } from '../runner/job-notes.ts';
+import { ALL_TARGETS } from '../runner/selection-inputs.ts';
 import { SDIST_TARGET } from '../slots/layout.ts';
 import { EVERYTHING } from '../slots/listing.ts';
 import { type LookUpResult, lookUp, type Query } from '../slots/lookup.ts';
@@ -62,10 +63,10 @@ export async function reusableWheels(
   notes: Notes,
   signal: AbortSignal,
 ): Promise<LookUpResult> {
-  const { place } = inputs;
+  const { place, commitLabel } = inputs;
   const targets = expectedTargets(inputs);
   const trust = trustRepository(inputs.repository);
-  const query: Query = { ...EVERYTHING, place, targets, expect: [], trust };
+  const query: Query = { ...EVERYTHING, place, commitLabel, targets, expect: [], trust };
   const found = await lookUp(bucket, query, signal);
   showWarnings(found);
   if (found.missing.length > 0) {
@@ -106,7 +107,7 @@ async function checkBuildWasSkipped(
 
 /** The targets that a build would have left wheels for. */
 function expectedTargets({ target, expect, sdist }: StoreInputs): readonly string[] {
-  const wheels = target === EACH ? expect : [target];
+  const wheels = target === ALL_TARGETS ? expect : [target];
   // If the wheels are unknown, an sdist alone proves nothing.
   return sdist && wheels.length > 0 ? [...new Set([...wheels, SDIST_TARGET])] : wheels;
 }

@@ -4,23 +4,23 @@ import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
 import { describeOthers, describeSearch } from '../disk/describe-search.ts';
 import { findWheels, onlyWheel, type Search } from '../disk/find-wheels.ts';
-import { type Title, WheelStoreError } from '../errors.ts';
 import { checkVersion, warnOfOtherCommit, warnOfOtherTag } from '../provenance/commits.ts';
 import { checkLeftOver, jobStartTime } from '../provenance/left-over.ts';
-import { EACH, readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
+import { readStoreInputs, type StoreInputs } from '../runner/inputs.ts';
 import { type Notes, notesKey, readNotes } from '../runner/job-notes.ts';
 import { describeWheel, info, requestTracer, trace, warn } from '../runner/log.ts';
 import { indexUrl, linkWheels, setWheelOutputs } from '../runner/outputs.ts';
+import { ALL_TARGETS } from '../runner/selection-inputs.ts';
 import { countWheels, type EarlierSize, type Report, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
-import { indexKey, SDIST_TARGET } from '../slots/layout.ts';
+import { SDIST_TARGET } from '../slots/layout.ts';
 import { listCommit, newestWheel } from '../slots/listing.ts';
 import { checkExpected, nameTargets, type TargetedWheel } from '../slots/own-targets.ts';
-import { publishIndex } from '../slots/publish.ts';
 import type { StoredWheel } from '../slots/stored.ts';
-import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
+import { messageOf } from '../untrusted/foreign-text.ts';
 import { parseWheelFilename, type WheelName } from '../wheel/filename.ts';
 import { readWheel } from '../wheel/read-wheel.ts';
+import { updateComment, updateIndex } from './announce.ts';
 import { describeResult, explainFailed, putWheels, type ReadyWheel } from './put-wheels.ts';
 import { checkBuildNotRequired, reusableWheels } from './reuse.ts';
 import { onlySdist } from './sdist.ts';
@@ -67,7 +67,7 @@ function wheelsToStore(inputs: StoreInputs, search: Search): TargetedWheel[] {
     for (const wheel of search.wheels) info(`${wheel} is not stored: target is ${SDIST_TARGET}.`);
     return sdist;
   }
-  if (target !== EACH) {
+  if (target !== ALL_TARGETS) {
     const path = onlyWheel(search);
     const wheel = path === undefined ? [] : [{ path, name: parseWheelFilename(basename(path)), target }];
     return [...wheel, ...sdist];
@@ -234,69 +234,4 @@ async function readEarlierSize(
     trace(`Could not compare the size with commit ${earlier.commit}: ${messageOf(error)}`);
     return undefined;
   }
-}
-
-/**
- * The wheels are stored by now, so neither a failure to write the page nor a cancellation fails the step.
- *
- * @returns the wheels on the page; undefined if it was not updated
- */
-async function updateIndex(
-  bucket: Bucket,
-  inputs: StoreInputs,
-  stored: readonly StoredWheel[],
-  signal: AbortSignal,
-): Promise<readonly StoredWheel[] | undefined> {
-  if (!inputs.index) {
-    info('The index page was not updated (index: false).');
-    return undefined;
-  }
-  try {
-    const listed = await publishIndex(bucket, inputs, stored, signal);
-    info(`Updated the index page: ${bucket.uri(indexKey(inputs.place))}.`);
-    return listed;
-  } catch (error) {
-    if (!(error instanceof WheelStoreError) && !signal.aborted) throw error;
-    const { message, title } = error instanceof WheelStoreError ? error : (signal.reason as WheelStoreError);
-    warn(`${areStored(stored)}, but the commit's index page could not be updated. ${message}`, title);
-    return undefined;
-  }
-}
-
-/** The wheels are stored by now, so a failure to write the comment doesn't fail the step. */
-async function updateComment(
-  bucket: Bucket,
-  inputs: StoreInputs,
-  stored: readonly StoredWheel[],
-  signal: AbortSignal,
-): Promise<void> {
-  if (inputs.comment === undefined) return;
-  const { pullRequest } = inputs.comment;
-  if (pullRequest === undefined) {
-    info("No comment: this run has no pull request, and the input 'pull-request' is empty.");
-    return;
-  }
-  try {
-    // Loaded only if needed, because GitHub's client slows the start down.
-    const { commentOnPullRequest } = await import('../comment/post.ts');
-    await commentOnPullRequest(bucket, inputs, inputs.comment, pullRequest, signal);
-  } catch (error) {
-    const [title, reason]: [Title, string] =
-      error instanceof WheelStoreError
-        ? [error.title, error.message]
-        : [
-            'Bug in wheel-store-action',
-            `${messageOf(error)} Please report this with the lines of the debug log.`,
-          ];
-    stackOf(error).forEach(trace);
-    warn(
-      `${areStored(stored)}, but the comment on pull request #${pullRequest} was not updated. ${reason}`,
-      title,
-    );
-  }
-}
-
-/** The beginning of a sentence. */
-function areStored(wheels: readonly unknown[]): string {
-  return wheels.length === 1 ? 'The wheel is stored' : `${wheels.length} wheels are stored`;
 }

@@ -16,7 +16,8 @@ import {
   rejectOnAbort,
 } from './deadline.ts';
 import { namesBucket, regionAfter } from './endpoint.ts';
-import { codeOf, explainFailure } from './failures.ts';
+import { explainFailure } from './explain-failure.ts';
+import { codeOf } from './failures.ts';
 import { s3Uri, storeAsSubject } from './names.ts';
 import { observe, type SentRequest } from './observe.ts';
 import { readErrorResponses } from './responses.ts';

@@ -2,6 +2,7 @@
 import * as core from '@actions/core';
 import type { BucketSettings } from '../bucket/bucket.ts';
 import { WheelStoreError } from '../errors.ts';
+import { shellSafe } from '../untrusted/shell.ts';
 import { type EventPayload, isForkPullRequest } from './event.ts';
 import { readRequestPayer } from './object-inputs.ts';
 import type { Proxies } from './proxy.ts';
@@ -11,9 +12,6 @@ import { badInput, readBoolean } from './values.ts';
 const DEFAULT_REQUEST_TIMEOUT = 60;
 
 const REGION = /^[A-Za-z0-9-]{1,63}$/;
-
-/** Encoded in URLs of inputs, because URLs of wheels begin with them and are pasted into commands. */
-const SHELL_CHARACTERS = /[\s$`"'\\;&|<>{}*!^]/gu;
 
 /** Whitespace and invisible characters: control characters, zero-width characters, byte order marks. */
 const INVISIBLE =
@@ -170,21 +168,13 @@ function readUrl(name: string): string | undefined {
   const url = URL.parse(text);
   const isPlain =
     url !== null && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return encodeForShells(text);
+  if (isPlain && (url.protocol === 'https:' || url.protocol === 'http:')) return shellSafe(text);
   // Not shown, because it may contain a password or a signature.
   throw new WheelStoreError({
     title: 'Invalid input',
     reason: `The input '${name}' is not an http or https URL without user name, query and fragment.`,
     remedy: `Write it like ${name}: https://wheels.example.com.`,
   });
-}
-
-function encodeForShells(url: string): string {
-  return url.replace(SHELL_CHARACTERS, (character) =>
-    [...Buffer.from(character)]
-      .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
-      .join(''),
-  );
 }
 
 /**

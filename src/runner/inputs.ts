@@ -22,14 +22,11 @@ import { readObjectSettings } from './object-inputs.ts';
 import { type Proxies, proxyTo, readProxies, unusedProxy } from './proxy.ts';
 import { maskPasswords, secretsIn } from './secrets.ts';
 import {
-  readBoolean,
-  readChoice,
+  ALL_TARGETS,
   readCommitLabel,
   readCommits,
   readExpect,
-  readNumber,
   readProjects,
-  readPullRequest,
   readRepository,
   readRuns,
   readSha256,
@@ -37,7 +34,8 @@ import {
   readTargets,
   readWait,
   readWantedVersion,
-} from './values.ts';
+} from './selection-inputs.ts';
+import { readBoolean, readChoice, readNumber, readPullRequest } from './values.ts';
 
 /** The inputs and environment that all three actions share. */
 export interface CommonInputs {
@@ -55,8 +53,8 @@ export interface CommonInputs {
   readonly attempt: string;
   /** `owner/name`; undefined outside GitHub. */
   readonly repository: string | undefined;
-  /** `https://github.com` or an Enterprise Server; undefined outside GitHub. */
-  readonly serverUrl: string | undefined;
+  /** `https://github.com/owner/name`; undefined if pages of the repository cannot be linked. */
+  readonly repositoryUrl: string | undefined;
   /** The folder that relative paths start from, absolute. */
   readonly workspace: string;
   /** RUNNER_TEMP, where steps leave notes for later steps of the job; undefined if it is not set. */
@@ -67,16 +65,13 @@ export interface CommonInputs {
   readonly runCommit: string | undefined;
 }
 
-/** The `target` with which store puts each wheel at `path` into its own slot. */
-export const EACH = '*';
-
 /** The inputs of the root action. */
 export interface StoreInputs extends CommonInputs {
-  /** A name, empty for the only wheel, or {@link EACH}. */
+  /** A name, empty for the only wheel, or {@link ALL_TARGETS}. */
   readonly target: string;
   /** Whether to store the source distribution, too. */
   readonly sdist: boolean;
-  /** Targets of wheels that must be there. Empty unless {@link target} is {@link EACH}. */
+  /** Targets of wheels that must be there. Empty unless {@link target} is {@link ALL_TARGETS}. */
   readonly expect: readonly string[];
   /** Files, folders and globs, one a line. */
   readonly path: string;
@@ -113,7 +108,7 @@ export interface CommentInputs {
 }
 
 /** The inputs that `find` and `fetch` share. */
-export interface LookUpInputs extends CommonInputs, Omit<Query, 'place' | 'commitLabel'> {
+export interface LookUpInputs extends CommonInputs, Omit<Query, 'place'> {
   /** A Python interpreter. For each project, the wheel that it would install is selected. */
   readonly forPython: string | undefined;
   /** Seconds to keep looking. */
@@ -156,7 +151,7 @@ export function readStoreInputs(): StoreInputs {
     ...common,
     bucket: { ...common.bucket, writing: readObjectSettings() },
     target,
-    expect: readExpect(target === EACH ? EACH : [target]),
+    expect: readExpect(target === ALL_TARGETS ? ALL_TARGETS : [target]),
     sdist: readBoolean('sdist', false) || target === SDIST_TARGET,
     path: core.getInput('path') || 'dist',
     allowStale: readBoolean('allow-stale-wheel', false),
@@ -262,12 +257,21 @@ function readCommonInputs(event: EventPayload | undefined, maxCommits: number): 
     run: readNumber(env, 'GITHUB_RUN_ID'),
     attempt: readNumber(env, 'GITHUB_RUN_ATTEMPT'),
     repository: env.GITHUB_REPOSITORY || undefined,
-    serverUrl: env.GITHUB_SERVER_URL || undefined,
+    repositoryUrl: readRepositoryUrl(env),
     workspace: env.GITHUB_WORKSPACE || process.cwd(),
     temp: env.RUNNER_TEMP || undefined,
     home: readHome(),
     runCommit: env.GITHUB_SHA || undefined,
   };
+}
+
+/** Checked, because it becomes part of Markdown and HTML. */
+function readRepositoryUrl({
+  GITHUB_SERVER_URL: server = '',
+  GITHUB_REPOSITORY: repository = '',
+}: NodeJS.ProcessEnv): string | undefined {
+  const isPlain = /^https?:\/\/[\w.:-]+$/.test(server) && /^[\w.-]+\/[\w.-]+$/.test(repository);
+  return isPlain ? `${server}/${repository}` : undefined;
 }
 
 /** HOME, on Windows USERPROFILE, else the system's entry. In a container, a user may have no entry. */

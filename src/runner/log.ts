@@ -2,9 +2,9 @@
 import * as core from '@actions/core';
 import { s3Uri } from '../bucket/names.ts';
 import type { SentRequest } from '../bucket/observe.ts';
-import type { Title } from '../errors.ts';
+import { type Title, WheelStoreError } from '../errors.ts';
 import type { PlacedWheel } from '../slots/layout.ts';
-import { withoutSecrets } from '../untrusted/foreign-text.ts';
+import { messageOf, withoutSecrets } from '../untrusted/foreign-text.ts';
 import { escapeUnprintable } from '../untrusted/quote.ts';
 
 /**
@@ -38,6 +38,15 @@ export function infoGroup(heading: string, lines: readonly string[]): void {
   core.startGroup(printable(heading));
   lines.forEach(info);
   core.endGroup();
+}
+
+/** The title and text of an annotation for an error. Any that isn't a WheelStoreError is a bug. */
+export function describeError(error: unknown): { readonly title: Title; readonly text: string } {
+  if (error instanceof WheelStoreError) return { title: error.title, text: error.message };
+  return {
+    title: 'Bug in wheel-store-action',
+    text: `${messageOf(error)} This is a bug in wheel-store-action: please report it with the job's debug log.`,
+  };
 }
 
 /** Creates a red annotation. */

@@ -1,7 +1,7 @@
 /** Runs one action: handles signals and failures. */
 import { WheelStoreError } from '../errors.ts';
-import { messageOf, stackOf } from '../untrusted/foreign-text.ts';
-import { info, reportError } from './log.ts';
+import { stackOf } from '../untrusted/foreign-text.ts';
+import { describeError, info, reportError } from './log.ts';
 
 /** An action: everything from reading its inputs to setting its outputs. */
 export type Action = (signal: AbortSignal) => Promise<void>;
@@ -37,8 +37,6 @@ export async function run(action: Action, setFailureOutputs: () => void): Promis
   if (cancellation.signal.aborted || failure.isReported) process.stdout.write('', () => process.exit());
 }
 
-const BUG_TITLE = 'Bug in wheel-store-action' as const;
-
 function fail(error: unknown, setFailureOutputs: () => void): void {
   process.exitCode = 1;
   try {
@@ -46,15 +44,9 @@ function fail(error: unknown, setFailureOutputs: () => void): void {
   } catch {
     // Even if the outputs cannot be written, the error must be shown.
   }
-  if (error instanceof WheelStoreError) {
-    reportError(error.message, error.title);
-    return;
-  }
-  reportError(
-    `${messageOf(error)} This is a bug in wheel-store-action: please report it with the lines below.`,
-    BUG_TITLE,
-  );
-  stackOf(error).forEach(info);
+  const { text, title } = describeError(error);
+  reportError(text, title);
+  if (!(error instanceof WheelStoreError)) stackOf(error).forEach(info);
 }
 
 function cancellationError(signal: string): WheelStoreError {

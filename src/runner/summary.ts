@@ -200,10 +200,8 @@ function storedBy({ run, attempt }: LinkedWheel, inputs: CommonInputs): string {
  *
  * @param text - Markdown
  */
-function onGitHub({ repository, serverUrl }: CommonInputs, page: string, text: string): string {
-  const isLinkable =
-    /^https?:\/\/[\w.:-]+$/.test(serverUrl ?? '') && /^[\w.-]+\/[\w.-]+$/.test(repository ?? '');
-  return isLinkable ? `[${text}](${serverUrl}/${repository}/${page})` : text;
+function onGitHub({ repositoryUrl }: CommonInputs, page: string, text: string): string {
+  return repositoryUrl === undefined ? text : `[${text}](${repositoryUrl}/${page})`;
 }
 
 /** The wheel by its URL. If the commit has other projects, by its version: the URL alone doesn't lead to their wheels. */

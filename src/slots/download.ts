@@ -1,11 +1,18 @@
 /** Downloads stored wheels to a folder and verifies them: all or none. */
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, lstat, open, opendir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Bucket } from '../bucket/bucket.ts';
 import { downloadObject } from '../bucket/download.ts';
-import { faultOf, isAbsence, makeFolders, tooFewFreeBytes } from '../disk/disk.ts';
+import { isAbsence, makeFolders, tooFewFreeBytes } from '../disk/disk.ts';
 import { hashFile } from '../disk/open-wheel.ts';
+import {
+  explainDisk,
+  folderInTheWay,
+  moveIntoPlace,
+  type NewFile,
+  removeLeftovers,
+  temporaryPath,
+} from '../disk/replace-files.ts';
 import { WheelStoreError } from '../errors.ts';
 import { inspectWheel } from '../wheel/archive.ts';
 import { type HashedWheel, isHashed, type StoredWheel } from './stored.ts';
@@ -45,8 +52,9 @@ export interface DownloadOptions {
 }
 
 /** A wheel that is being fetched, under a temporary name until all are verified, or one that is already there. */
-interface Arrival extends FetchedWheel {
-  /** Path of the temporary file; empty if the wheel was already there. */
+interface Arrival extends FetchedWheel, NewFile {
+  readonly path: string;
+  /** Empty if the wheel was already there. */
   readonly temporary: string;
 }
 
@@ -76,7 +84,7 @@ export async function downloadWheels(
   const expected = wheels.map((wheel, index): Arrival => {
     const path = join(folder, wheel.name.filename);
     if (!isMissing[index]) return { wheel, path, how: 'was-there', temporary: '' };
-    return { wheel, path, how: 'downloaded', temporary: join(folder, `.wheel-store-${randomUUID()}.part`) };
+    return { wheel, path, how: 'downloaded', temporary: temporaryPath(folder) };
   });
   const wanted = expected.filter(({ how }) => how === 'downloaded');
   try {
@@ -193,90 +201,6 @@ async function rejectFolders(wheels: readonly StoredWheel[], folder: string): Pr
   }
 }
 
-function folderInTheWay(path: string): WheelStoreError {
-  return new WheelStoreError({
-    title: 'Folder not writable',
-    reason: `The wheel cannot be written to ${path}: a folder with that name is there.`,
-    remedy: "Remove that folder, or set the input 'path' to another one.",
-  });
-}
-
-/**
- * Renames verified wheels to their final names. Existing files are kept under other names until all are renamed, and
- * are restored if one can't be.
- */
-async function moveIntoPlace(arrivals: readonly Arrival[], folder: string): Promise<void> {
-  const undo: (() => Promise<unknown>)[] = [];
-  const kept: string[] = [];
-  for (const { temporary, path } of arrivals) {
-    const aside = join(folder, `.wheel-store-${randomUUID()}.old`);
-    try {
-      const restore = arrivals.length > 1 ? await backUp(path, aside) : undefined;
-      if (restore !== undefined) {
-        kept.push(aside);
-        undo.push(restore);
-      }
-      await rename(temporary, path);
-      if (restore === undefined) undo.push(() => rm(path, { force: true }));
-    } catch (error) {
-      for (const step of undo.reverse()) await step().catch(() => undefined);
-      throw explainDisk(error, path);
-    }
-  }
-  await Promise.allSettled(kept.map((path) => rm(path, { force: true })));
-}
-
-/**
- * Keeps the file at `path` under the name `aside` as well. Uses a hard link if the file system supports it, so that the
- * file is never missing, and otherwise renames it.
- *
- * @returns a function that restores the file; undefined if there is none
- */
-async function backUp(path: string, aside: string): Promise<(() => Promise<void>) | undefined> {
-  const existing = await lstat(path).catch((error: unknown) => {
-    if (!isAbsence(error)) throw error;
-  });
-  if (existing === undefined) return undefined;
-  if (existing.isDirectory()) throw folderInTheWay(path);
-  // On some systems, a hard link to a symbolic link links to its target.
-  if (existing.isSymbolicLink()) await rename(path, aside);
-  else await link(path, aside).catch(() => rename(path, aside));
-  return async () => {
-    await rename(aside, path);
-    // If both are names of the same file, rename does nothing (POSIX, rename).
-    await rm(aside, { force: true });
-  };
-}
-
-const TEMPORARY = /^\.wheel-store-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.part$/;
-const DAY_MS = 24 * 60 * 60 * 1000;
-const MAX_SCANNED_ENTRIES = 10_000;
-
-/**
- * Removes temporary files of killed fetches. Those changed within a day may belong to a fetch that is still running.
- * Files that {@link backUp} made (`.old`) stay: each may be the only copy of a file that was to be replaced.
- */
-async function removeLeftovers(folder: string, trace: DownloadOptions['trace']): Promise<void> {
-  let entries = 0;
-  try {
-    for await (const entry of await opendir(folder)) {
-      entries += 1;
-      if (entries > MAX_SCANNED_ENTRIES) return;
-      if (!TEMPORARY.test(entry.name)) continue;
-      const path = join(folder, entry.name);
-      const { mtimeMs, isFile } = await lstat(path).then((it) => ({
-        mtimeMs: it.mtimeMs,
-        isFile: it.isFile(),
-      }));
-      if (!isFile || mtimeMs > Date.now() - DAY_MS) continue;
-      await rm(path, { force: true });
-      trace?.(`Removed ${path}, which an earlier fetch left there.`);
-    }
-  } catch (error) {
-    if (!isAbsence(error)) trace?.(`${folder} was not searched for old temporary files: ${error}`);
-  }
-}
-
 async function hasContent(path: string, { size, sha256 }: StoredWheel): Promise<boolean> {
   if (sha256 === undefined || (await stat(path).catch(() => undefined))?.size !== size) return false;
   const file = await open(path, 'r').catch(() => undefined);
@@ -337,20 +261,4 @@ async function openNew(path: string, folder: string): Promise<FileHandle> {
   } catch (error) {
     throw explainDisk(error, folder);
   }
-}
-
-/** Explains errors of the disk and returns all others unchanged. */
-function explainDisk(error: unknown, path: string): unknown {
-  const fault = faultOf(error);
-  if (error instanceof WheelStoreError || fault === undefined) return error;
-  const isTaken = /^E(?:EXIST|NOTDIR)\b/.test(fault);
-  const what = isTaken ? ': a file, or a dangling link, is in the way' : '';
-  return new WheelStoreError(
-    {
-      title: 'Folder not writable',
-      reason: `The wheel could not be written to ${path} (${fault})${what}.`,
-      remedy: "Check that the input 'path' is a folder that this job may write to, with room on its disk.",
-    },
-    { cause: error },
-  );
 }

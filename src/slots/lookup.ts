@@ -17,8 +17,8 @@ import type { Trust } from './trust.ts';
 /** What to look up. */
 export interface Query extends Selection {
   readonly place: CommitPlace;
-  /** Shown instead of the commit; undefined or empty: the commit is shown. */
-  readonly commitLabel?: string;
+  /** Shown instead of the commit; empty: the commit is shown. */
+  readonly commitLabel: string;
   readonly trust: Trust;
   /** Targets that must be stored if `targets` is `*`, which alone can't know what is missing. */
   readonly expect: readonly string[];
@@ -216,7 +216,7 @@ function ambiguous(bucket: Bucket, wheels: readonly ListedWheel[]): WheelStoreEr
  * @param older - how many older commits are looked up as well
  */
 export function describeQuery(
-  { place, commitLabel = '', targets, projects, version, only, trust }: Query,
+  { place, commitLabel, targets, projects, version, only, trust }: Query,
   older: number,
 ): string {
   const targetNames =

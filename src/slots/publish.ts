@@ -10,14 +10,15 @@ import { readCommit } from './lookup.ts';
 import type { StoredWheel } from './stored.ts';
 import { trustRepository } from './trust.ts';
 
-/** Which commit's pages to write, and what they link to on GitHub. */
+/** Which commit's pages to write, whose wheels they show, and what they link to on GitHub. */
 export interface Publication {
   readonly place: CommitPlace;
   /** Shown instead of the commit; empty: the commit is shown. */
   readonly commitLabel: string;
   /** `owner/name`; undefined outside GitHub. */
   readonly repository: string | undefined;
-  readonly serverUrl: string | undefined;
+  /** `https://github.com/owner/name`; undefined if its pages cannot be linked. */
+  readonly repositoryUrl: string | undefined;
 }
 
 const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
@@ -160,12 +161,10 @@ async function putPage(
 /** Renders one page for each of `projects`; undefined stands for the commit's page. */
 async function render(
   bucket: Bucket,
-  { place, commitLabel, repository, serverUrl }: Publication,
+  { place, commitLabel, repositoryUrl }: Publication,
   projects: readonly (string | undefined)[],
   wheels: readonly StoredWheel[],
 ): Promise<string[]> {
-  const isLinkable = repository !== undefined && /^https?:/.test(serverUrl ?? '');
-  const repositoryUrl = isLinkable ? `${serverUrl}/${repository}` : undefined;
   return Promise.all(
     projects.map(async (project) =>
       renderIndexPage({

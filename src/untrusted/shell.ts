@@ -1,14 +1,16 @@
 /** Escapes text for shell commands. */
 
 /**
- * Percent-encodes characters that have a meaning for a shell between double quotes, or are not allowed in a URL
- * (RFC 3986, section 2). They can come from the input `public-url`.
+ * Percent-encodes characters that have a meaning for a shell, with quotes or without, or are not allowed in a URL
+ * (RFC 3986, section 2). They can come from the inputs `public-url` and `endpoint-url`, and from the environment.
  */
 export function shellSafe(url: string): string {
   return url
     .toWellFormed()
-    .replace(/[^A-Za-z0-9\-._~:/?#[\]@&'()*+,;=%]/gu, (character) =>
-      encodeURIComponent(character).replaceAll('!', '%21'),
+    .replace(/[^A-Za-z0-9\-._~:/?#[\]@+,=%]/gu, (character) =>
+      [...Buffer.from(character)]
+        .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+        .join(''),
     );
 }
 

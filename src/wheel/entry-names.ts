@@ -55,8 +55,12 @@ export function checkEntryNames(entries: readonly ZipEntry[], { filename }: Whee
  * but a wheel may be installed on another system than it is built on.
  */
 export function leavesFolder(name: string): boolean {
-  const path = name.replaceAll('\\', '/');
-  return path.startsWith('/') || /^[A-Za-z]:/.test(path) || path.includes('\0') || leadsUp(path.split('/'));
+  return isAbsolute(name) || name.includes('\0') || leadsUp(name.replaceAll('\\', '/').split('/'));
+}
+
+/** Whether a path does not depend on a folder, on any system. */
+export function isAbsolute(path: string): boolean {
+  return /^(?:[/\\]|[A-Za-z]:)/.test(path);
 }
 
 function leadsUp(segments: readonly string[]): boolean {

@@ -9,7 +9,7 @@ import { readAtMost } from '../untrusted/bounded-read.ts';
 import { quote } from '../untrusted/quote.ts';
 import type { WheelContents } from './archive.ts';
 import { broken } from './broken.ts';
-import { leavesFolder } from './entry-names.ts';
+import { isAbsolute, leavesFolder } from './entry-names.ts';
 import type { WheelName } from './filename.ts';
 import { readHeaders } from './headers.ts';
 import { checkMetadata } from './metadata.ts';
@@ -146,8 +146,8 @@ function entryFault({ name, type = 'file', linkname = '' }: ParsedTarEntry['head
   if (type !== 'symlink' && type !== 'link') return undefined;
   // A symbolic link is relative to its own folder, a hard link to that of the archive.
   const folder = type === 'symlink' ? name.slice(0, name.lastIndexOf('/') + 1) : '';
-  const isAbsolute = leavesFolder(linkname) && !linkname.startsWith('.');
-  return isAbsolute || leavesFolder(`${folder}${linkname}`) ? 'that links to something outside' : undefined;
+  const isOutside = isAbsolute(linkname) || leavesFolder(`${folder}${linkname}`);
+  return isOutside ? 'that links to something outside' : undefined;
 }
 
 /** pip and uv accept other names. */

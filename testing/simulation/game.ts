@@ -59,7 +59,7 @@ export class Game {
     const { filename, sha256 } = this.#wheelOf(step);
     const wheel = { filename, sha256, size: sha256.charCodeAt(0), confirmUnchanged: async () => {} };
     const { signal } = step.controller;
-    const publication = { place: PLACE, commitLabel: '', repository: undefined, serverUrl: undefined };
+    const publication = { place: PLACE, commitLabel: '', repository: undefined, repositoryUrl: undefined };
     const { project } = readWheelFilename(filename)!;
     const { wheel: stored } = await placeInSlot(bucket, {
       slot: this.#slotOf(step),
