@@ -1,5 +1,6 @@
 /**
- * Rules for the action.yml files: shared inputs and outputs have the same declaration, and all files are registered.
+ * Rules for the action.yml files: shared inputs and outputs have the same declaration, no description holds an expression,
+ * and all files are registered.
  */
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -28,6 +29,8 @@ export async function manifestFaults(): Promise<string[]> {
   return [
     ...differences('input', byAction(manifests, 'inputs'), INPUT_EXCEPTIONS),
     ...differences('output', byAction(manifests, 'outputs'), OUTPUT_EXCEPTIONS),
+    ...evaluated('input', byAction(manifests, 'inputs')),
+    ...evaluated('output', byAction(manifests, 'outputs')),
     ...ACTION_NAMES.flatMap((action) => entryFaults(action, manifests[action]!)),
     ...unregistered(await manifestPaths()),
   ];
@@ -63,6 +66,15 @@ export function differences(kind: string, declared: Declarations, exceptions: Ex
     ...faults,
     ...unknown.map((name) => `the ${kind} '${name}' is an exception, but no action declares it`),
   ];
+}
+
+/** Finds descriptions with an expression: GitHub evaluates it, allows none there, and then refuses the whole file. */
+export function evaluated(kind: string, declared: Declarations): string[] {
+  return Object.entries(declared).flatMap(([action, all]) =>
+    Object.entries(all)
+      .filter(([, { description = '' }]: [string, { description?: string }]) => description.includes('${{'))
+      .map(([name]) => `the description of the ${kind} '${name}' of ${action} holds an expression`),
+  );
 }
 
 /** Checks that an action.yml starts the bundle of its registered entry. */

@@ -1,10 +1,11 @@
 /** A job of a workflow: runs steps with its own workspace and prefix. */
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestBucket } from './bucket.ts';
 import { type ActionName, runStep, type Step, type StepResult } from './runner.ts';
+import { makeWheel } from './wheels.ts';
 
 /** The default commit of jobs. */
 export const COMMIT = 'a'.repeat(40);
@@ -25,6 +26,8 @@ export interface Job extends AsyncDisposable {
   ): Promise<StepResult>;
   /** The key of a wheel in run 7, attempt 1. */
   key(filename: string): string;
+  /** The commit's index page, or the one of a project. */
+  page(project?: string): Promise<string>;
   /** All keys below the job's prefix, except index pages. */
   keys(): Promise<string[]>;
 }
@@ -46,7 +49,24 @@ export async function startJob(bucket: TestBucket, prefix = `t/${randomUUID().sl
         ...(wrap === undefined ? {} : { wrap }),
       }),
     key: (filename) => `${prefix}/${COMMIT}/7_1/${filename}`,
+    page: async (project) =>
+      String(await bucket.get(`${prefix}/${COMMIT}/${project === undefined ? '' : `${project}/`}index.html`)),
     keys: async () => (await bucket.keys(`${prefix}/`)).filter((key) => !key.endsWith('/index.html')),
     [Symbol.asyncDispose]: () => rm(workspace, { recursive: true, force: true }),
   };
+}
+
+/**
+ * Stores a wheel with `bytes` bytes of uncompressed data.
+ *
+ * @returns its content
+ * @throws Error if the step fails
+ */
+export async function storeNoise(job: Job, bytes = 1000): Promise<Buffer> {
+  const noise = Uint8Array.from({ length: bytes }, (_, index) => (index * 7919) % 251);
+  const files = { 'demo/noise.bin': noise };
+  const path = await makeWheel(job.workspace, 'built/demo-1.0-py3-none-any.whl', { files, level: 0 });
+  const { errors } = await job.step('store', { path: 'built' });
+  if (errors.length > 0) throw new Error(errors.join(' '));
+  return readFile(path);
 }

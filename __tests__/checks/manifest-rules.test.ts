@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { differences, manifestFaults, unregistered } from '../../checks/manifest-rules.ts';
+import { differences, evaluated, manifestFaults, unregistered } from '../../checks/manifest-rules.ts';
 
 describe('what several actions declare', () => {
   const wait = { description: 'Seconds.', default: '0' };
@@ -24,6 +24,15 @@ describe('what several actions declare', () => {
     ['by one action only', { find: { wait }, fetch: { size: {} } }],
   ])('%s: no fault', (_title, declared) => {
     expect(differences('input', declared, {})).toEqual([]);
+  });
+
+  test('an expression in a description: a fault; in a default, it is allowed', () => {
+    const declared = {
+      find: { a: { description: 'Such as ${{ github.sha }}.' }, b: { default: '${{ x }}' } },
+    };
+    expect(evaluated('input', declared)).toEqual([
+      "the description of the input 'a' of find holds an expression",
+    ]);
   });
 
   test('differently, with a reason: no fault', () => {

@@ -155,8 +155,8 @@ describe('text from outside is not interpreted', () => {
 
   test.each([
     ['https://e.com/foo-1.0%2Bcu121-py3-none-any.whl', 'https://e.com/foo-1.0%2Bcu121-py3-none-any.whl'],
-    ['https://e.com/a(b)~c/d', 'https://e.com/a(b)~c/d'],
-    ['https://e.com/$(id)`id`"\\!', 'https://e.com/%24(id)%60id%60%22%5C%21'],
+    ['https://e.com/a(b)~c/d', 'https://e.com/a%28b%29~c/d'],
+    ['https://e.com/$(id)`id`"\\!', 'https://e.com/%24%28id%29%60id%60%22%5C%21'],
     ['https://e.com/a\nb é', 'https://e.com/a%0Ab%20%C3%A9'],
   ])('%p is escaped as %p', (url, safe) => {
     expect(shellSafe(url)).toBe(safe);

@@ -301,7 +301,7 @@ describe('the comment contains', () => {
     await bucket.put(`${folder}/u/foo-1.0-py3-none-any.<img>.whl`, 'x');
     expectSuccess(await comment(job, api, { 'public-url': 'https://cdn.example.com/$(id)`id`"!' }));
     expect(commandsIn(api.comments[0]?.body)).toEqual([
-      expect.stringContaining('install "https://cdn.example.com/%24(id)%60id%60%22%21/'),
+      expect.stringContaining('install "https://cdn.example.com/%24%28id%29%60id%60%22%21/'),
       expect.stringContaining('/foo-1.0%2Bcu121-py3-none-any.whl"'),
     ]);
     expect(api.comments[0]?.body).not.toMatch(/@|<b>|<img>/);

@@ -8,7 +8,7 @@ import {
   s3Error,
   startFaultProxy,
 } from '../../testing/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../../testing/job.ts';
+import { type Job, startJob } from '../../testing/job.ts';
 import type { ActionName, StepResult } from '../../testing/runner.ts';
 import { makeWheel } from '../../testing/wheels.ts';
 
@@ -232,8 +232,8 @@ describe.each([
     );
     expect(isMet).toBe(true);
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
-    const page = await bucket.get(`${job.prefix}/${COMMIT}/index.html`);
-    expect(page.toString()).toContain(`7_1/${W}#sha256=`);
+    const page = await job.page();
+    expect(page).toContain(`7_1/${W}#sha256=`);
   });
 
   test.concurrent.each(Object.entries(permanent))(

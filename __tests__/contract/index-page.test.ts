@@ -1,23 +1,15 @@
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { HtmlValidate } from 'html-validate';
 import { linksOf } from '../../src/slots/index-page.ts';
 import { makeBucket, type TestBucket } from '../../testing/bucket.ts';
 import { s3Error, startFaultProxy } from '../../testing/fault-proxy.ts';
-import { COMMIT, type Job, startJob } from '../../testing/job.ts';
-import { runProgram, tool } from '../../testing/python.ts';
-import { startStaticServer } from '../../testing/static-server.ts';
+import { COMMIT, startJob } from '../../testing/job.ts';
 import { makeWheel, sha256, wheelBytes } from '../../testing/wheels.ts';
 
 let bucket: TestBucket;
 beforeAll(async () => {
   bucket = await makeBucket({ isPublic: true });
 });
-
-const pageOf = async (job: Job, project?: string) =>
-  (
-    await bucket.get(`${job.prefix}/${COMMIT}/${project === undefined ? '' : `${project}/`}index.html`)
-  ).toString('utf8');
 
 describe('each store updates the pages of the commit and of the project', () => {
   test('with links to every target, hashes and Requires-Python', async () => {
@@ -27,13 +19,13 @@ describe('each store updates the pages of the commit and of the project', () => 
     await makeWheel(job.workspace, `two/${names.two}`);
     const first = await job.step('store', { path: 'one', target: 'one' });
     await job.step('store', { path: 'two', target: 'two' });
-    const html = await pageOf(job);
+    const html = await job.page();
     const link = `7_1/one/foo-1.0%2Bcu121-py3-none-any.whl#sha256=${first.outputs.sha256}`;
     expect(linksOf(html)).toEqual([link, `7_1/two/${names.two}#sha256=${sha256(wheelBytes(names.two))}`]);
     expect(html).toContain('data-requires-python="&#62;=3.9,&#60;4"');
     expect(html).toContain('https://github.com/octo/demo/actions/runs/7/attempts/1');
-    expect(linksOf(await pageOf(job, 'foo'))).toEqual([`../${link}`]);
-    expect(linksOf(await pageOf(job, 'bar-b'))).toHaveLength(1);
+    expect(linksOf(await job.page('foo'))).toEqual([`../${link}`]);
+    expect(linksOf(await job.page('bar-b'))).toHaveLength(1);
     const { CacheControl, ContentType } = await bucket.head(`${job.prefix}/${COMMIT}/index.html`);
     expect({ CacheControl, ContentType }).toEqual({
       CacheControl: 'no-cache',
@@ -46,7 +38,7 @@ describe('each store updates the pages of the commit and of the project', () => 
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
     await job.step('store');
     await job.step('store', {}, { GITHUB_RUN_ATTEMPT: '2' });
-    expect(linksOf(await pageOf(job))).toEqual([expect.stringMatching(/^7_2\//)]);
+    expect(linksOf(await job.page())).toEqual([expect.stringMatching(/^7_2\//)]);
   });
 
   test('as valid HTML', async () => {
@@ -56,7 +48,7 @@ describe('each store updates the pages of the commit and of the project', () => 
     await makeWheel(job.workspace, 'bar/bar-1.0-py3-none-any.whl');
     await job.step('store', { path: 'bar', target: 'bar' }, { GITHUB_REF: 'refs/pull/5/merge' });
     const validator = new HtmlValidate({ extends: ['html-validate:standard'] });
-    for (const html of [await pageOf(job), await pageOf(job, 'foo')]) {
+    for (const html of [await job.page(), await job.page('foo')]) {
       const { results } = await validator.validateString(html);
       expect(results.flatMap(({ messages }) => messages.map(({ message }) => message))).toEqual([]);
     }
@@ -69,7 +61,7 @@ describe('each store updates the pages of the commit and of the project', () => 
     const { summary } = await job.step('store', {}, { GITHUB_REF: 'refs/heads/feature/x' });
     await makeWheel(job.workspace, 'pull/foo-1.0-py3-none-any.whl');
     await job.step('store', { path: 'pull', target: 'pull' }, { GITHUB_REF: 'refs/pull/5/merge' });
-    const html = await pageOf(job);
+    const html = await job.page();
     expect(html).toContain('>2.9&nbsp;MiB<');
     expect(summary).toContain('2.9 MiB');
     const github = 'https://github.com/octo/demo';
@@ -90,7 +82,7 @@ describe('each store updates the pages of the commit and of the project', () => 
     // Only printable ASCII can be sent in a header.
     const result = await job.step('store', {}, { GITHUB_REF: 'refs/heads/größe' });
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
-    const html = await pageOf(job);
+    const html = await job.page();
     expect(linksOf(html)).toHaveLength(2);
     expect(html).not.toContain('/tree/');
     expect(html).toContain('attempt 1</a></td>');
@@ -111,11 +103,11 @@ describe('each store updates the pages of the commit and of the project', () => 
         href,
         text,
       ]);
-    expect(projectsIn(await pageOf(job))).toEqual([
+    expect(projectsIn(await job.page())).toEqual([
       ['bar', 'bar'],
       ['foo-x', 'foo-x'],
     ]);
-    expect(projectsIn(await pageOf(job, 'bar'))).toEqual([]);
+    expect(projectsIn(await job.page('bar'))).toEqual([]);
   });
 
   test('index: false: no page, and a line in the log', async () => {
@@ -164,12 +156,12 @@ describe('case 57: the next store undoes a foreign change to a page', () => {
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl', { metadata: ['Requires-Python: >=3.9'] });
     await job.step('store');
     const projects = [undefined, 'foo'];
-    const before = await Promise.all(projects.map((project) => pageOf(job, project)));
+    const before = await Promise.all(projects.map((project) => job.page(project)));
     const key = (project?: string) =>
       `${job.prefix}/${COMMIT}/${project === undefined ? '' : `${project}/`}index.html`;
     for (const [index, project] of projects.entries()) await bucket.put(key(project), change(before[index]!));
     expect(await job.step('store')).toMatchObject({ code: 0, errors: [], warnings: [] });
-    expect(await Promise.all(projects.map((project) => pageOf(job, project)))).toEqual(before);
+    expect(await Promise.all(projects.map((project) => job.page(project)))).toEqual(before);
     for (const project of projects) {
       const { CacheControl, ContentType } = await bucket.head(key(project));
       expect({ CacheControl, ContentType }).toEqual({
@@ -192,7 +184,7 @@ describe('case 57: the next store undoes a foreign change to a page', () => {
     await using job = await startJob(bucket);
     await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
     await job.step('store');
-    const before = await pageOf(job);
+    const before = await job.page();
     await bucket.put(`${job.prefix}/${COMMIT}/index.html`, 'x');
     // The body is shorter than announced, so reading it to the end would fail.
     await using proxy = await startFaultProxy(bucket.endpoint, ({ operation, nth }) =>
@@ -200,7 +192,7 @@ describe('case 57: the next store undoes a foreign change to a page', () => {
     );
     const result = await job.step('store', { 'endpoint-url': proxy.endpoint });
     expect(result).toMatchObject({ code: 0, errors: [], warnings: [] });
-    expect((await pageOf(job)).replaceAll(proxy.endpoint, bucket.endpoint)).toBe(before);
+    expect((await job.page()).replaceAll(proxy.endpoint, bucket.endpoint)).toBe(before);
   });
 
   test.each([
@@ -251,101 +243,11 @@ describe('32 jobs of a matrix store at the same time', () => {
     const expected = results.map(
       ({ outputs }) => `7_1/${outputs['wheel-key']!.split('/7_1/')[1]}#sha256=${outputs.sha256}`,
     );
-    expect(linksOf(await pageOf(job))).toEqual(expected.sort());
-    expect(linksOf(await pageOf(job, 'foo'))).toHaveLength(32);
+    expect(linksOf(await job.page())).toEqual(expected.sort());
+    expect(linksOf(await job.page('foo'))).toHaveLength(32);
     // Whoever wrote it last, the page is the same.
-    const before = await pageOf(job);
+    const before = await job.page();
     await job.step('store', { target: 't0', path: 't0', 'endpoint-url': proxy.endpoint });
-    expect(await pageOf(job)).toBe(before);
-  });
-});
-
-describe('pip and uv install from the index page', () => {
-  /** Stores two wheels of one project, of which the interpreter can install one. Returns the URL of the index page. */
-  async function storeTwo(job: Job): Promise<string> {
-    await makeWheel(job.workspace, 'any/foo-1.0-py3-none-any.whl');
-    await makeWheel(job.workspace, 'win/foo-1.0-cp39-abi3-win_arm64.whl');
-    await job.step('store', { path: 'win', target: 'win' });
-    return (await job.step('store', { path: 'any', target: 'any' })).outputs['index-url']!;
-  }
-  const pip = (job: Job, ...args: string[]) =>
-    runProgram(tool('python'), [
-      '-m',
-      'pip',
-      '--isolated',
-      'install',
-      '--no-cache-dir',
-      '--target',
-      join(job.workspace, 'pip'),
-      ...args,
-      'foo',
-    ]);
-  const uv = (job: Job, ...args: string[]) =>
-    runProgram(tool('uv'), [
-      'pip',
-      'install',
-      '--no-config',
-      '--no-cache',
-      '--python',
-      tool('python'),
-      '--target',
-      join(job.workspace, 'uv'),
-      ...args,
-      'foo',
-    ]);
-
-  test('--find-links', async () => {
-    await using job = await startJob(bucket);
-    const url = await storeTwo(job);
-    expect(await pip(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
-    expect(await uv(job, '--no-index', '--find-links', url)).toMatchObject({ code: 0 });
-  });
-
-  test.each([
-    'refs/heads/foo-99.0-py3-none-any.whl',
-    'refs/tags/x/foo-99.0.tar.gz',
-    'refs/heads/foo-99.0.ZIP',
-  ])('not a branch with the name of a package: %s', async (ref) => {
-    await using job = await startJob(bucket);
-    await makeWheel(job.dist, 'foo-1.0-py3-none-any.whl');
-    const url = (await job.step('store', {}, { GITHUB_REF: ref })).outputs['index-url']!;
-    expect(await pageOf(job)).toContain(ref.replace(/^refs\/[a-z]*\//, ''));
-    for (const installed of [
-      await pip(job, '--no-index', '--find-links', url),
-      await uv(job, '--no-index', '--find-links', url),
-    ]) {
-      expect(installed).toMatchObject({ code: 0 });
-      expect(installed.output).toMatch(/foo(-|==)1\.0/);
-    }
-  });
-
-  test('--extra-index-url and --index behind a server that maps folders to index.html', async () => {
-    await using job = await startJob(bucket);
-    await storeTwo(job);
-    await using server = await startStaticServer(`${bucket.endpoint}/${bucket.name}`);
-    const index = `${server.url}/${job.prefix}/${COMMIT}/`;
-    // The other index doesn't exist, so that the wheel can't come from PyPI.
-    expect(await pip(job, '--index-url', index)).toMatchObject({ code: 0 });
-    expect(
-      await pip(job, '--upgrade', '--extra-index-url', index, '--index-url', `${server.url}/none/`),
-    ).toMatchObject({ code: 0 });
-    expect(await uv(job, '--default-index', index)).toMatchObject({ code: 0 });
-    expect(
-      await uv(job, '--reinstall', '--index', index, '--default-index', `${server.url}/none/`),
-    ).toMatchObject({ code: 0 });
-  });
-
-  test('but not a wheel whose bytes were changed', async () => {
-    await using job = await startJob(bucket);
-    const url = await storeTwo(job);
-    const key = `${job.prefix}/${COMMIT}/7_1/any/foo-1.0-py3-none-any.whl`;
-    await bucket.put(key, wheelBytes('foo-1.0-py3-none-any.whl', { metadata: ['Summary: other'] }));
-    for (const installed of [
-      await pip(job, '--no-index', '--find-links', url),
-      await uv(job, '--no-index', '--find-links', url),
-    ]) {
-      expect(installed.code).not.toBe(0);
-      expect(installed.output).toMatch(/hash/i);
-    }
+    expect(await job.page()).toBe(before);
   });
 });

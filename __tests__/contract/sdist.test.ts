@@ -41,8 +41,8 @@ describe('sdist: true', () => {
       ContentType: 'application/gzip',
       Metadata: { project: 'demo', version: '1.0', 'requires-python': '>=3.9' },
     });
-    const page = await bucket.get(`${job.prefix}/${COMMIT}/index.html`);
-    expect(page.toString()).toContain(`7_1/sdist/${S}#sha256=${sha256(sdistBytes(S))}`);
+    const page = await job.page();
+    expect(page).toContain(`7_1/sdist/${S}#sha256=${sha256(sdistBytes(S))}`);
     const all = await job.step('fetch', { target: '*', path: 'release' });
     expect(JSON.parse(all.outputs['wheel-paths']!)).toHaveLength(2);
     expect(all.outputs['wheel-path']).toMatch(new RegExp(`/release/${W}$`));

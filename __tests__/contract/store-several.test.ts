@@ -59,7 +59,7 @@ describe('each wheel has its own slot', () => {
       sha256: '',
       'run-id': '',
     });
-    const page = (await bucket.get(`${job.prefix}/${COMMIT}/index.html`)).toString();
+    const page = await job.page();
     for (const target of TARGETS) {
       expect(result.log).toContain(`Stored s3://${bucket.name}/${keyOf(job, target)}.`);
       for (const shown of [result.summary, page]) expect(shownText(shown)).toContain(BUILT[target]);
@@ -106,8 +106,8 @@ describe('each wheel has its own slot', () => {
       ['foo', 'foo-2.0-py3-none-any.whl'],
       ['libfoo', 'libfoo-1.0-py3-none-any.whl'],
     ]) {
-      const page = await bucket.get(`${job.prefix}/${COMMIT}/${project}/index.html`);
-      expect(page.toString()).toContain(name);
+      const page = await job.page(project);
+      expect(page).toContain(name);
     }
   });
 
@@ -203,7 +203,7 @@ describe('one that fails', () => {
     expect(result.outputs['skip-build']).toBe('false');
     expect(shownText(result.summary)).toContain('2 of 3 wheels stored');
     expect(shownText(result.summary)).toContain(`Not stored: ${BUILT[SECOND]}`);
-    const page = (await bucket.get(`${job.prefix}/${COMMIT}/index.html`)).toString();
+    const page = await job.page();
     expect(TARGETS.map((target) => page.includes(BUILT[target]!))).toEqual([true, false, true]);
     const found = await job.step('find', { target: TARGETS.join(',') });
     expect(JSON.parse(found.outputs['missing-targets']!)).toEqual([SECOND]);

@@ -80,7 +80,7 @@ describe('case 71: metadata that contradicts the key', () => {
     });
     await makeWheel(job.dist, W);
     expect((await job.step('store')).errors).toEqual([]);
-    const page = String(await bucket.get(`${job.prefix}/${COMMIT}/index.html`));
+    const page = await job.page();
     expect(page).toContain(`href="8_1/other/${W}#`);
     expect(page).not.toContain('href="9_1/other/');
   });

@@ -1,30 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { type IndexPage, linksOf, type PageEntry, renderIndexPage } from '../../src/slots/index-page.ts';
-import { parseWheelFilename } from '../../src/wheel/filename.ts';
+import { COMMIT } from '../../testing/job.ts';
+import { pageEntry } from '../../testing/page-entry.ts';
 
 const REPOSITORY = 'https://github.com/octo/demo';
-const COMMIT = 'a'.repeat(40);
 const SHA256 = 'b'.repeat(64);
 
 function pageOf(wheel: Partial<PageEntry> = {}, more: Partial<IndexPage> = {}): string {
-  const name = parseWheelFilename('foo-1.0-py3-none-any.whl');
-  const entry: PageEntry = {
-    key: `builds/${COMMIT}/7_1/${name.filename}`,
-    name,
-    target: '',
-    run: '7',
-    attempt: '1',
-    size: 1,
-    sha256: undefined,
-    requiresPython: undefined,
-    lastModified: undefined,
-    ref: undefined,
-    ...wheel,
-  };
   return renderIndexPage({
     place: { prefix: 'builds', commit: COMMIT },
     commitLabel: '',
-    wheels: [entry],
+    wheels: [pageEntry(wheel)],
     url: 'https://example.com/index.html',
     project: undefined,
     repositoryUrl: REPOSITORY,

@@ -23,6 +23,6 @@ describe('each project is pinned', () => {
 
 test('the page’s URL is safe in a shell', () => {
   expect(fromPage('https://e.com/$(id)"/index.html', namesOf('foo-1.0', 'bar-2.0'))).toBe(
-    '--find-links "https://e.com/%24(id)%22/index.html" foo==1.0 bar==2.0',
+    '--find-links "https://e.com/%24%28id%29%22/index.html" foo==1.0 bar==2.0',
   );
 });

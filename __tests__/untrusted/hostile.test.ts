@@ -4,7 +4,7 @@ import { commitBefore, endedRunOf, isForkPullRequest, pullRequestOf } from '../.
 import { renderIndexPage } from '../../src/slots/index-page.ts';
 import { commitFolder, isTarget, readWheelKey, wheelKey } from '../../src/slots/layout.ts';
 import { EVERYTHING, rank } from '../../src/slots/listing.ts';
-import { parseWheelFilename } from '../../src/wheel/filename.ts';
+import { pageEntry } from '../../testing/page-entry.ts';
 import { ROUNDS } from '../../testing/random.ts';
 
 const SEED = 20260101;
@@ -83,19 +83,7 @@ test('an index page escapes any metadata', () => {
       // Such as a branch that has a link. Whether a ref has one must not depend on the other text.
       fc.constantFrom('refs/heads/a"><script>', "refs/tags/v'<&", 'refs/heads/é\u202e"', 'refs/heads/main'),
       (requiresPython, text, ref) => {
-        const name = parseWheelFilename('foo-1.0-py3-none-any.whl');
-        const wheel = {
-          key: `${folder}7_1/${name.filename}`,
-          name,
-          target: '',
-          run: '7',
-          attempt: '1',
-          size: 1,
-          sha256: undefined,
-          requiresPython,
-          lastModified: new Date(0),
-          ref,
-        };
+        const wheel = pageEntry({ requiresPython, lastModified: new Date(0), ref });
         const html = renderIndexPage({
           place,
           wheels: [wheel],

@@ -16,7 +16,7 @@ export interface Edit {
 
 const decisions = (title: string) => ['contract/decisions', '-t', title];
 const find = (title: string) => ['contract/find.test', '-t', title];
-const fetch = (title: string) => ['contract/fetch.test', '-t', title];
+const fetch = (title: string) => ['contract/fetch', '-t', title];
 const faults = (title: string) => ['contract/faults.test', '-t', title];
 const several = (title: string) => ['contract/store-several', '-t', title];
 const declared = (title: string) => ['contract/declared-inputs', '-t', title];
