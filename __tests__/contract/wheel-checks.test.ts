@@ -94,7 +94,7 @@ test('case 50: characters of public-url that a shell interprets are percent-enco
   await makeWheel(job.dist, W);
   const { outputs } = await job.step('store', { 'public-url': 'https://cdn.example.com/$(id)`id`"!;&|<>' });
   expect(outputs['wheel-url']).toBe(
-    `https://cdn.example.com/%24(id)%60id%60%22%21%3B%26%7C%3C%3E/${job.key(W)}`,
+    `https://cdn.example.com/%24%28id%29%60id%60%22%21%3B%26%7C%3C%3E/${job.key(W)}`,
   );
 });
 
