@@ -16,7 +16,7 @@ const INPUT_EXCEPTIONS: Exceptions = {
   path: 'store reads the wheel there, fetch writes wheels there',
   commit: 'store accepts one commit, find and fetch several',
   expect: 'store expects wheels at path, find and fetch in the store',
-  target: 'store names one wheel or all, find and fetch look several up',
+  target: 'store names one wheel or all, find and fetch look several up, publish takes all by default',
 };
 const OUTPUT_EXCEPTIONS: Exceptions = {
   'skip-build': 'store reports what it did, find and fetch what they found',

@@ -10,6 +10,7 @@ export const ACTIONS = {
   store: { manifest: 'action.yml', entry: 'src/main/store.ts' },
   find: { manifest: 'find/action.yml', entry: 'src/main/find.ts' },
   fetch: { manifest: 'fetch/action.yml', entry: 'src/main/fetch.ts' },
+  publish: { manifest: 'publish/action.yml', entry: 'src/main/publish.ts' },
 } as const;
 
 /** The name of an action. */

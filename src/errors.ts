@@ -30,6 +30,8 @@ export const ERROR_TITLES = [
   'Wheel disappeared from its slot',
   'Not all wheels stored',
   'Index page conflict',
+  'Published with other bytes',
+  'Channel too large',
   'Wheel not stored',
   'Slot with two wheels',
   'Stored wheel ignored',
@@ -78,6 +80,7 @@ export type WarningTitle =
   | 'Actions cache failed'
   | 'Different commit checked out'
   | 'Empty object left in the store'
+  | 'Folders not served'
   | 'Presigned URL for this job only'
   | 'No conditional writes'
   | 'Cached wheel does not match'

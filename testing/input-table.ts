@@ -58,7 +58,8 @@ export function makeSite(bucket: TestBucket, action: ActionName, folder: string)
 
 /** Runs the action with the bucket, the endpoint and `given` as the only inputs. */
 export function act(site: Site, given: Given, env: Env = {}): Promise<StepResult> {
-  const inputs = { ...site.bucket.inputs, ...given };
+  const required: Given = site.action === 'publish' ? { channel: `of-${site.commit.slice(0, 8)}` } : {};
+  const inputs = { ...site.bucket.inputs, ...required, ...given };
   const variables = { ...site.bucket.env, GITHUB_SHA: site.commit, ...env };
   return runStep({ action: site.action, workspace: site.workspace, inputs, env: variables });
 }
@@ -532,6 +533,69 @@ const cache: Row = {
   shows: { default: 'not used', other: 'used' },
 };
 
+/** The wheels that a step has published. */
+async function published(site: Site, given: Given): Promise<{ readonly key: string }[]> {
+  return JSON.parse((await act(site, given)).outputs.published ?? '[]');
+}
+
+const publishTarget: Row = {
+  default: '*',
+  other: 'linux',
+  async observe(site, given) {
+    await provide(site, { target: 'linux' });
+    await provide(site, { target: 'old' }, {}, OLD_PYTHONS);
+    return `${(await published(site, given)).length} wheels`;
+  },
+  shows: { default: '2 wheels', other: '1 wheels', empty: '0 wheels' },
+};
+
+const channel: Row = {
+  default: '',
+  other: 'pr-1',
+  async observe(site, { channel: given = '' }) {
+    await provide(site);
+    const { errors, outputs } = await act(site, { channel: given });
+    if (errors[0]?.includes("'channel' is required")) return 'required';
+    return outputs['channel-url']!.split('/').at(-2)!;
+  },
+  shows: { default: 'required', other: 'pr-1' },
+};
+
+const channels: Row = {
+  default: 'channels',
+  other: 'elsewhere',
+  async observe(site, given) {
+    await provide(site);
+    return (await published(site, given))[0]!.key.split('/')[0]!;
+  },
+  shows: { default: 'channels', other: 'elsewhere' },
+};
+
+const channelBucket: Row = {
+  default: '',
+  other: 'another-bucket',
+  async observe(site, given) {
+    await provide(site);
+    const run = ({ endpoint }: FaultProxy) => act(site, { ...given, 'endpoint-url': endpoint });
+    const paths = (await requestsOf(site, run)).map(({ path }) => path.split(/[/?]/)[1]);
+    return paths.every((bucket) => bucket === site.bucket.name) ? 'the same' : 'another one';
+  },
+  shows: { default: 'the same', other: 'another one' },
+};
+
+const keep: Row = {
+  default: '',
+  other: '1',
+  async observe(site, given) {
+    await provide(site);
+    await provide(site, { commit: site.otherCommit }, {}, 'demo-2.0-py3-none-any.whl');
+    await act(site, {});
+    const { outputs } = await act(site, { ...given, commit: site.otherCommit });
+    return `${JSON.parse(outputs.removed!).length} removed`;
+  },
+  shows: { default: '0 removed', other: '1 removed' },
+};
+
 /** All inputs of all actions. A declared input that is missing here fails contract/declared-inputs. */
 export const INPUTS: Readonly<Record<ActionName, Readonly<Record<string, Row>>>> = {
   store: {
@@ -548,4 +612,14 @@ export const INPUTS: Readonly<Record<ActionName, Readonly<Record<string, Row>>>>
   },
   find: { ...lookUp, rebuild, 'on-error': onError },
   fetch: { ...lookUp, path: fetchPath, 'on-missing': onMissing, cache },
+  publish: {
+    ...lookUp,
+    ...objectSettings,
+    target: publishTarget,
+    channel,
+    channels,
+    'channel-bucket': channelBucket,
+    keep,
+    'on-missing': onMissing,
+  },
 };

@@ -1,11 +1,17 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { ACTION_NAMES, type ActionName, readManifest } from '../../scripts/actions.ts';
-import { readFetchInputs, readFindInputs, readStoreInputs } from '../../src/runner/inputs.ts';
+import {
+  readFetchInputs,
+  readFindInputs,
+  readPublishInputs,
+  readStoreInputs,
+} from '../../src/runner/inputs.ts';
 
 const READERS: Record<ActionName, () => unknown> = {
   store: readStoreInputs,
   find: readFindInputs,
   fetch: readFetchInputs,
+  publish: readPublishInputs,
 };
 /** Required inputs and variables, and inputs that make an action read others. */
 const GIVEN: Readonly<Record<string, string>> = {
@@ -13,6 +19,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   INPUT_COMMIT: 'c'.repeat(40),
   INPUT_COMMENT: 'true',
   INPUT_CACHE: 'true',
+  INPUT_CHANNEL: 'nightly',
   GITHUB_RUN_ID: '7',
   GITHUB_RUN_ATTEMPT: '1',
 };

@@ -4,7 +4,6 @@ import * as core from '@actions/core';
 import type { Bucket } from '../bucket/bucket.ts';
 import { openBucket } from '../bucket/client.ts';
 import type { ActionsCache } from '../cache/cache.ts';
-import { WheelStoreError } from '../errors.ts';
 import { type FetchInputs, readFetchInputs } from '../runner/inputs.ts';
 import { noteFetched, notesKey } from '../runner/job-notes.ts';
 import { info, infoGroup, notice, requestTracer, trace } from '../runner/log.ts';
@@ -14,7 +13,7 @@ import { countWheels, writeSummary } from '../runner/summary.ts';
 import { readableSize } from '../sizes.ts';
 import { downloadWheels, type FetchedWheel } from '../slots/download.ts';
 import { isComplete } from '../slots/lookup.ts';
-import { type LookUpOutcome, lookUpWheels, shownTargets } from './look-up.ts';
+import { type LookUpOutcome, lookUpWheels, notStoredError, shownTargets } from './look-up.ts';
 
 /**
  * Downloads the commit's wheels into the folder `path`: all that were requested, or none.
@@ -55,9 +54,8 @@ async function openCacheIfWanted({ cache }: FetchInputs): Promise<ActionsCache |
 }
 
 async function failUnlessIgnored(bucket: Bucket, inputs: FetchInputs, found: LookUpOutcome): Promise<void> {
-  const { notStored, otherVersions } = found;
   if (inputs.onMissing === 'ignore') {
-    info(`${notStored} Continuing without it (on-missing: ignore).`);
+    info(`${found.notStored} Continuing without it (on-missing: ignore).`);
     return;
   }
   const wheels = await linkWheels(bucket, found.wheels);
@@ -68,14 +66,7 @@ async function failUnlessIgnored(bucket: Bucket, inputs: FetchInputs, found: Loo
     wheels,
     await indexUrl(bucket, found.place, found.hasIndex),
   );
-  throw new WheelStoreError({
-    title: 'Wheel not stored',
-    reason: notStored,
-    remedy:
-      otherVersions.length > 0
-        ? 'Build and store that version. If the version comes from git (setuptools-scm), the wheel of a branch does not have the version of the tag.'
-        : 'Check that the job that stores it runs first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
-  });
+  throw notStoredError(found);
 }
 
 function noticeIfUnverified({ wheel: { sha256, name, run } }: FetchedWheel): void {

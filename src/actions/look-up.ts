@@ -1,6 +1,6 @@
-/** The look-up that `find` and `fetch` share: waits as long as `wait` allows, and logs the warnings. */
+/** The look-up that `find`, `fetch` and `publish` share: waits as long as `wait` allows, and logs the warnings. */
 import type { Bucket } from '../bucket/bucket.ts';
-import type { WheelStoreError } from '../errors.ts';
+import { WheelStoreError } from '../errors.ts';
 import type { LookUpInputs } from '../runner/inputs.ts';
 import { describeWheel, info, infoGroup, warn } from '../runner/log.ts';
 import { describeQuery, type LookUpResult } from '../slots/lookup.ts';
@@ -60,6 +60,18 @@ function queriesOf(inputs: LookUpInputs): Queries {
 
 function older({ commits }: LookUpInputs): number {
   return commits.length - 1;
+}
+
+/** The error for a look-up that did not find all that was requested. */
+export function notStoredError({ notStored, otherVersions }: LookUpOutcome): WheelStoreError {
+  return new WheelStoreError({
+    title: 'Wheel not stored',
+    reason: notStored,
+    remedy:
+      otherVersions.length > 0
+        ? 'Build and store that version. If the version comes from git (setuptools-scm), the wheel of a branch does not have the version of the tag.'
+        : 'Check that the job that stores it runs first (needs:) and uses the same bucket, prefix, commit and target, or set on-missing: ignore.',
+  });
 }
 
 /** `*` means all that are stored, which may be half of a matrix that is still being built. */

@@ -2,8 +2,8 @@
  * The types of an open bucket and of a request to it.
  *
  * The operations are functions of this folder that take the bucket first: `listObjects`, `headObject`, `hashObject`,
- * `deleteObject` and `putEmptyObject` (objects), `putFile` (upload), `downloadObject` (download), `getText` and
- * `replaceText` (text), `plainUrl` and `presignedUrl` (url). They return an outcome or a value, or throw a
+ * `deleteObject` and `putEmptyObject` (objects), `putFile` (upload), `copyObject` (copy), `downloadObject` (download),
+ * `getText` and `replaceText` (text), `plainUrl` and `presignedUrl` (url). They return an outcome or a value, or throw a
  * WheelStoreError with a remedy. HTTP statuses and S3 error codes stay in this folder.
  *
  * A function that can be cancelled takes an `AbortSignal` named `signal`, as its last parameter or in its options. If
@@ -78,6 +78,8 @@ export interface RequestPurpose {
   readonly key: string;
   /** Size of the body that is sent or received, in bytes; undefined: at most an S3 document. */
   readonly bytes?: number;
+  /** The object that the request copies, as `s3://bucket/key`. */
+  readonly copiedFrom?: string;
   /** Cancels the request. */
   readonly signal: AbortSignal | undefined;
 }

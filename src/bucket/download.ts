@@ -79,7 +79,13 @@ async function downloadPart(
   }
 }
 
-async function openRange(
+/**
+ * Requests a range of an object, bound to its ETag (S3 API, GetObject).
+ *
+ * @returns the body, which the caller must read or destroy
+ * @throws WheelStoreError if the object was deleted or replaced, or the response has another range
+ */
+export async function openRange(
   bucket: Bucket,
   { key, etag, size }: ListedObject,
   { first, last }: { first: number; last: number },
@@ -136,7 +142,7 @@ export function mismatchIn(
 }
 
 /** Proxies may mark an ETag as weak, and some engines omit the quotes. */
-function bareTag(etag: string): string {
+export function bareTag(etag: string): string {
   return etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1');
 }
 
@@ -187,7 +193,8 @@ function changedDuringDownload(bucket: Bucket, key: string, status: number | und
   });
 }
 
-function tooManyBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreError {
+/** The error for a response with more bytes than the range that was requested. */
+export function tooManyBytes(bucket: Bucket, { key, size }: ListedObject): WheelStoreError {
   return new WheelStoreError({
     title: 'Wrong range in response',
     reason: `The store sent more bytes of ${bucket.uri(key)} (${size} bytes) than requested.`,
@@ -209,7 +216,8 @@ function wrongRange(
   });
 }
 
-function interrupted(
+/** The error for a range that broke off too often. */
+export function interrupted(
   bucket: Bucket,
   { key, size }: ListedObject,
   tries: number,

@@ -180,10 +180,15 @@ function explainRefusal(failure: Failure, bucket: Bucket, purpose: RequestPurpos
     return {
       title: 'Access denied',
       reason: `${purpose.permission} was refused ${signed} for ${bucket.uri(purpose.key)}${message === '' ? '' : `; S3 says: ${message}`}.`,
-      remedy: `Allow ${purpose.permission} on ${resourceOf(bucket, purpose)} in the role's policy and in the bucket's.${furtherNeeds(message, bucket, purpose)}`,
+      remedy: `Allow ${purpose.permission} on ${resourceOf(bucket, purpose)} in the role's policy and in the bucket's.${furtherNeeds(message, bucket, purpose)}${copyNeeds(purpose)}`,
     };
   }
   return undefined;
+}
+
+/** S3 doesn't always say which of the two it denies. Tags are not read, because the copy gets its own. */
+function copyNeeds({ copiedFrom }: RequestPurpose): string {
+  return copiedFrom === undefined ? '' : ` The copy needs s3:GetObject on ${copiedFrom} as well.`;
 }
 
 function explainOther(failure: Failure, bucket: Bucket, purpose: RequestPurpose): Problem {

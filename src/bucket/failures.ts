@@ -122,6 +122,19 @@ export function refusesCondition(error: unknown, { customEndpoint }: Bucket): bo
   return NAMES_CONDITION.test(text) || !NAMES_SOMETHING_ELSE.test(text);
 }
 
+/**
+ * Whether a store rejects a copy because it doesn't copy objects (S3 API, CopyObject and UploadPartCopy). With a custom
+ * endpoint, any 400 with an unspecific code counts: if the cause is another, a put with the same headers shows it.
+ */
+export function refusesCopy(error: unknown, { customEndpoint }: Bucket): boolean {
+  const cause = sdkErrorIn(error);
+  if (!wasSent(cause)) return false;
+  const { status, code } = readFailure(cause);
+  if (status === 501 || code === 'NotImplemented') return true;
+  if (customEndpoint === undefined) return false;
+  return status === 405 || code === 'MethodNotAllowed' || (status === 400 && UNSPECIFIC.has(code));
+}
+
 function sdkErrorIn(error: unknown): SdkError {
   const inner = error instanceof WheelStoreError ? error.cause : error;
   return (inner ?? {}) as SdkError;

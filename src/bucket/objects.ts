@@ -52,19 +52,22 @@ export interface ListingOptions {
   readonly keep: (key: string) => boolean;
   /** Only objects directly in this folder, not in subfolders. The key prefix must end in a slash. */
   readonly shallow?: boolean;
+  /** How many objects to keep in memory, and the error if there are more; by default, what a commit has. */
+  readonly most?: { readonly objects: number; readonly exceeded: () => WheelStoreError };
 }
 
 /**
  * Lists the objects whose keys begin with `prefix` and that `keep` accepts, page by page (S3 API, ListObjectsV2).
  *
  * @throws WheelStoreError if S3 rejects the request, if a page repeats, if the listing takes too long, has more than a
- *   million objects, or more than 20,000 to keep
+ *   million objects, or more than 20,000 (or `most`) to keep
  */
 export async function listObjects(
   bucket: Bucket,
   prefix: string,
   options: ListingOptions,
 ): Promise<ListedObject[]> {
+  const { most = { objects: MAX_KEPT, exceeded: () => tooManyWheels(bucket, prefix) } } = options;
   const found = new Map<string, ListedObject>();
   const tokens = new Set<string>();
   // Not performance.now(), which loads half a dozen of Node's modules.
@@ -76,7 +79,7 @@ export async function listObjects(
     const page = await listPage(bucket, prefix, token, options);
     const ends = `${page.objects[0]?.key}\n${page.objects.at(-1)?.key}`;
     for (const object of page.objects) if (options.keep(object.key)) found.set(object.key, detached(object));
-    if (found.size > MAX_KEPT) throw tooManyWheels(bucket, prefix);
+    if (found.size > most.objects) throw most.exceeded();
     emptyPages = page.objects.length === 0 ? emptyPages + 1 : 0;
     const isStuck = tokens.has(page.next ?? '') || (emptyPages === 0 && ends === before);
     const isTooLong = emptyPages > MAX_EMPTY_PAGES || tokens.size + 1 >= MAX_PAGES || process.uptime() > end;

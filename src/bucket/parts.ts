@@ -19,9 +19,13 @@ export const SINGLE_PUT_BYTES = 16 * MIB;
 const MAX_PARTS = 10_000;
 const CONCURRENCY = 6;
 
-/** Splits `size` bytes into parts of 8 MiB, or larger ones if there would be more than S3's limit of 10,000 parts. */
-export function partsOf(size: number): Part[] {
-  const partSize = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS / MIB) * MIB);
+/**
+ * Splits `size` bytes into parts.
+ *
+ * @param partBytes - bytes per part. Parts are larger if there would be more than S3's limit of 10,000 parts.
+ */
+export function partsOf(size: number, partBytes = PART_BYTES): Part[] {
+  const partSize = Math.max(partBytes, Math.ceil(size / MAX_PARTS / MIB) * MIB);
   const parts: Part[] = [];
   for (let offset = 0; offset < size; offset += partSize) {
     parts.push({ number: parts.length + 1, offset, size: Math.min(partSize, size - offset) });

@@ -20,7 +20,7 @@ export interface StoredText {
 }
 
 /** An index page takes about 1 kB per wheel. */
-const MAX_TEXT_BYTES = 8 * 1024 * 1024;
+export const MAX_TEXT_BYTES = 8 * 1024 * 1024;
 
 /** A text to put, and its headers. */
 export type NewText = Pick<StoredText, 'contentType' | 'cacheControl'> & { readonly text: string };
@@ -87,6 +87,24 @@ export async function replaceText(
     await put({});
   }
   return 'written';
+}
+
+/**
+ * Like {@link replaceText}, for a key that the store may not support.
+ *
+ * @returns `refused` if the store rejects the request as invalid
+ * @throws WheelStoreError if it fails, or rejects the request for another reason
+ */
+export async function tryReplaceText(
+  ...parameters: Parameters<typeof replaceText>
+): Promise<'written' | 'changed' | 'refused'> {
+  try {
+    return await replaceText(...parameters);
+  } catch (error) {
+    const status = statusOf(error);
+    if (status === 400 || status === 404 || status === 405) return 'refused';
+    throw error;
+  }
 }
 
 /** The condition of a put; empty: unconditional. */

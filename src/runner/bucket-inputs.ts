@@ -81,10 +81,20 @@ function readBucketName(): string {
   const name = core.getInput('bucket');
   if (name === '')
     throw badInput('bucket', name, 'is required', "Set it to the bucket's name, such as bucket: my-wheels.");
+  return checkBucketName('bucket', name);
+}
+
+/**
+ * Checks the value of an input that names a bucket.
+ *
+ * @returns the name
+ * @throws WheelStoreError if it is invalid
+ */
+export function checkBucketName(input: string, name: string): string {
   // S3 user guide, "General purpose bucket naming rules"; upper case and `_` occur in old buckets and on other engines.
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{1,254}$/.test(name)) {
     throw badInput(
-      'bucket',
+      input,
       name,
       'is not a bucket name',
       'Write the name alone, such as my-wheels; folders go into prefix.',

@@ -8,6 +8,7 @@ import { type CommitPlace, normalisePrefix, SDIST_TARGET } from '../slots/layout
 import type { Query } from '../slots/lookup.ts';
 import { hideSecrets } from '../untrusted/foreign-text.ts';
 import { readBucketSettings, storeUrl } from './bucket-inputs.ts';
+import { type ChannelInputs, readChannelInputs } from './channel-inputs.ts';
 import {
   commitBefore,
   type EarlierCommit,
@@ -37,7 +38,7 @@ import {
 } from './selection-inputs.ts';
 import { readBoolean, readChoice, readNumber, readPullRequest } from './values.ts';
 
-/** The inputs and environment that all three actions share. */
+/** The inputs and environment that all actions share. */
 export interface CommonInputs {
   readonly bucket: BucketSettings;
   readonly proxies: Proxies;
@@ -131,6 +132,17 @@ export interface FetchInputs extends LookUpInputs {
   readonly cache: CacheSettings | undefined;
 }
 
+/** The inputs of `publish`. */
+export interface PublishInputs extends LookUpInputs, ChannelInputs {
+  readonly onMissing: 'fail' | 'ignore';
+  /** Where the channel is, with the settings of the objects that are put. */
+  readonly channelBucket: BucketSettings;
+  /** Such as `https://github.com`; undefined if commits and runs cannot be linked. */
+  readonly serverUrl: string | undefined;
+  /** The action's own files on GitHub; undefined if it was not taken from there. */
+  readonly sourceUrl: string | undefined;
+}
+
 /** How to run the process that accesses the Actions cache. */
 export interface CacheSettings {
   /** The job's folder for temporary files, absolute. */
@@ -181,6 +193,24 @@ export function readFetchInputs(): FetchInputs {
     path: readFolder(core.getInput('path') || 'dist', lookUp.home),
     onMissing: readChoice('on-missing', ['fail', 'ignore']),
     cache: readBoolean('cache', false) ? readCacheSettings(process.env) : undefined,
+  };
+}
+
+/** @throws WheelStoreError that names the input or variable that is wrong */
+export function readPublishInputs(): PublishInputs {
+  const lookUp = readLookUpInputs();
+  const channel = readChannelInputs(lookUp.place.prefix, lookUp.bucket.name);
+  const { name } = channel;
+  const isElsewhere = name !== lookUp.bucket.name;
+  return {
+    ...lookUp,
+    ...channel,
+    // The public URL is that of the channel, which is what people read.
+    bucket: isElsewhere ? { ...lookUp.bucket, publicUrl: undefined } : lookUp.bucket,
+    channelBucket: { ...lookUp.bucket, name, writing: readObjectSettings() },
+    onMissing: readChoice('on-missing', ['fail', 'ignore']),
+    serverUrl: readServerUrl(process.env),
+    sourceUrl: readSourceUrl(process.env),
   };
 }
 
@@ -266,12 +296,25 @@ function readCommonInputs(event: EventPayload | undefined, maxCommits: number): 
 }
 
 /** Checked, because it becomes part of Markdown and HTML. */
-function readRepositoryUrl({
-  GITHUB_SERVER_URL: server = '',
-  GITHUB_REPOSITORY: repository = '',
-}: NodeJS.ProcessEnv): string | undefined {
-  const isPlain = /^https?:\/\/[\w.:-]+$/.test(server) && /^[\w.-]+\/[\w.-]+$/.test(repository);
-  return isPlain ? `${server}/${repository}` : undefined;
+function readServerUrl({ GITHUB_SERVER_URL: server = '' }: NodeJS.ProcessEnv): string | undefined {
+  return /^https?:\/\/[\w.:-]+$/.test(server) ? server : undefined;
+}
+
+function readRepositoryUrl(env: NodeJS.ProcessEnv): string | undefined {
+  const server = readServerUrl(env);
+  const repository = env.GITHUB_REPOSITORY ?? '';
+  return server !== undefined && /^[\w.-]+\/[\w.-]+$/.test(repository)
+    ? `${server}/${repository}`
+    : undefined;
+}
+
+/** Of the version of this action that runs (GitHub docs, "Variables reference"). */
+function readSourceUrl(env: NodeJS.ProcessEnv): string | undefined {
+  const server = readServerUrl(env);
+  const { GITHUB_ACTION_REPOSITORY: repository = '', GITHUB_ACTION_REF: ref = '' } = env;
+  return server !== undefined && /^[\w.-]+\/[\w.-]+$/.test(repository) && /^[\w./-]+$/.test(ref)
+    ? `${server}/${repository}/blob/${ref}`
+    : undefined;
 }
 
 /** HOME, on Windows USERPROFILE, else the system's entry. In a container, a user may have no entry. */

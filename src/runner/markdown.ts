@@ -15,6 +15,15 @@ export function code(text: string): string {
 }
 
 /**
+ * Renders a link.
+ *
+ * @param text - escaped
+ */
+export function link(url: string, text: string): string {
+  return `<a href="${escapeCell(url)}">${text}</a>`;
+}
+
+/**
  * Renders a table.
  *
  * @param head - Markdown, as are the cells of the rows

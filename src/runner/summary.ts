@@ -13,7 +13,7 @@ import { renderCompleteness } from './completeness.ts';
 import type { EarlierCommit } from './event.ts';
 import type { CommonInputs } from './inputs.ts';
 import { printable, trace } from './log.ts';
-import { code, escapeCell, table } from './markdown.ts';
+import { code, escapeCell, link, table } from './markdown.ts';
 import type { LinkedWheel } from './outputs.ts';
 
 /** The content of a summary. */
@@ -54,10 +54,15 @@ const MAX_TAGS = 6;
 const PRESIGNED =
   'Install from the output `wheel-url` (or `wheels`) in a later step of this job: it is presigned, so it is not shown here.';
 
-/** Appends to the job's summary. Failures are ignored, because some runners have no summary. */
+/** Appends a report to the job's summary. */
 export async function writeSummary(report: Report): Promise<void> {
+  await appendSummary(renderSummary(report));
+}
+
+/** Appends Markdown to the job's summary. Failures are ignored, because some runners have no summary. */
+export async function appendSummary(markdown: string): Promise<void> {
   try {
-    await core.summary.addRaw(cutToLimit(renderSummary(report), MAX_BYTES)).write();
+    await core.summary.addRaw(cutToLimit(markdown, MAX_BYTES)).write();
   } catch (error) {
     trace(`Could not write the job summary: ${messageOf(error)}`);
   }
@@ -179,7 +184,7 @@ function share(part: number): string {
 /** A presigned URL is not shown, because anyone could use it. */
 function linkedName({ url, plainUrl, name }: LinkedWheel): string {
   const text = code(name.filename);
-  return url === plainUrl ? `<a href="${escapeCell(plainUrl)}">${text}</a>` : text;
+  return url === plainUrl ? link(plainUrl, text) : text;
 }
 
 function sha256Cell({ sha256 }: LinkedWheel): string {

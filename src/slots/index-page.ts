@@ -1,7 +1,7 @@
 /** Renders a commit's index page, for people to read, and for pip and uv to install from. Pure functions. */
 import { shortSize } from '../sizes.ts';
-import { escapeUnprintable } from '../untrusted/quote.ts';
 import type { WheelName } from '../wheel/filename.ts';
+import { byCodeUnit, escapeHtml, htmlPage, link, minuteOf, tagList } from './html.ts';
 import { type CommitPlace, commitFolder } from './layout.ts';
 import { fromPage } from './pinned.ts';
 
@@ -46,30 +46,16 @@ export function renderIndexPage(page: IndexPage): string {
   const wheels = page.wheels.toSorted(byProjectThenTarget);
   const projects = projectsOf(wheels);
   const title = `Wheels of ${page.project ?? (projects.join(', ') || page.commitLabel || 'this commit')}`;
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="pypi:repository-version" content="1.0">
-<meta name="robots" content="noindex">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<main>
-<h1>${escapeHtml(title)}</h1>
-<p>${commit(page)}</p>
+  return htmlPage(
+    title,
+    `<p>${commit(page)}</p>
 ${page.project === undefined ? projectList(projects) : ''}${installSection(wheels, page.url)}<table>
 <thead><tr><th scope="col">Wheel</th><th scope="col">Target</th><th scope="col">Tags</th><th scope="col">Size</th><th scope="col">Stored (UTC)</th><th scope="col">Built by</th></tr></thead>
 <tbody>
 ${wheels.map((wheel) => row(wheel, page)).join('\n')}
 </tbody>
-</table>
-</main>
-</body>
-</html>
-`;
+</table>`,
+  );
 }
 
 /**
@@ -86,12 +72,9 @@ export function linksOf(html: string): string[] {
 }
 
 function byProjectThenTarget(a: PageEntry, b: PageEntry): number {
-  return compare(a.name.project, b.name.project) || compare(a.target, b.target) || compare(a.key, b.key);
-}
-
-/** By code unit, so that the order doesn't depend on the locale. */
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return (
+    byCodeUnit(a.name.project, b.name.project) || byCodeUnit(a.target, b.target) || byCodeUnit(a.key, b.key)
+  );
 }
 
 function projectsOf(wheels: readonly PageEntry[]): string[] {
@@ -135,9 +118,9 @@ function row(wheel: PageEntry, page: IndexPage): string {
     `<tr><td><strong>${escapeHtml(`${name.project} ${name.version.text}`)}</strong><br>`,
     `<a href="${escapeHtml(hrefOf(wheel, page))}"${requires}>${escapeHtml(name.filename)}</a>${digest}</td>`,
     `<td>${escapeHtml(target)}</td>`,
-    `<td>${tags(name)}</td>`,
+    `<td>${tagList(name)}</td>`,
     `<td class="size">${shortSize(wheel.size).replace(' ', '&nbsp;')}</td>`,
-    `<td class="size">${storedAt(wheel)}</td>`,
+    `<td class="size">${minuteOf(wheel.lastModified)}</td>`,
     `<td>${[builtBy(wheel, page), ...storedFrom(wheel, page)].join('<br>')}</td></tr>`,
   ].join('');
 }
@@ -148,23 +131,12 @@ function hrefOf({ key, sha256 }: PageEntry, { place, project }: IndexPage): stri
   return `${project === undefined ? '' : '../'}${path}${sha256 === undefined ? '' : `#sha256=${sha256}`}`;
 }
 
-function tags({ tags }: WheelName): string {
-  const shown = tags.slice(0, 3).map((tag) => `<code>${escapeHtml(tag)}</code>`);
-  return `${shown.join('<br>')}${tags.length > shown.length ? `<br>and ${tags.length - shown.length} more` : ''}`;
-}
-
 function builtBy({ run, attempt }: PageEntry, { repositoryUrl }: IndexPage): string {
   if (run === undefined) return 'unknown';
   const text = `run ${run}, attempt ${attempt}`;
   return repositoryUrl === undefined
     ? text
     : link(`${repositoryUrl}/actions/runs/${run}/attempts/${attempt}`, text);
-}
-
-/** To the minute, in the same form for all readers. */
-function storedAt({ lastModified }: PageEntry): string {
-  if (lastModified === undefined || Number.isNaN(lastModified.getTime())) return '';
-  return lastModified.toISOString().replace(/^(.*)T(\d\d:\d\d).*$/, '$1 $2');
 }
 
 /** Longer refs, and the parts that git doesn't allow (git-check-ref-format), are not from GitHub. */
@@ -192,31 +164,3 @@ function branchLink(name: string, repositoryUrl: string): string {
   const path = name.toWellFormed().split('/').map(encodeURIComponent).join('/');
   return ARCHIVE.test(name) ? escapeHtml(name) : link(`${repositoryUrl}/tree/${path}`, escapeHtml(name));
 }
-
-/** @param html - the text of the link, escaped */
-function link(url: string, html: string): string {
-  return `<a href="${escapeHtml(url)}">${html}</a>`;
-}
-
-/** For text and for attributes in double quotes (HTML standard, "Escaping a string"). */
-function escapeHtml(text: string): string {
-  return escapeUnprintable(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
-const STYLE = `
-:root{color-scheme:light dark;--text:#1f2328;--quiet:#59636e;--line:#d1d9e0;--back:#fff;--block:#f6f8fa;--link:#0969da}
-@media (prefers-color-scheme:dark){:root{--text:#f0f6fc;--quiet:#9198a1;--line:#3d444d;--back:#0d1117;--block:#151b23;--link:#4493f8}}
-body{margin:0;background:var(--back);color:var(--text);font:16px/1.5 system-ui,sans-serif}
-main{max-width:72rem;margin:0 auto;padding:2rem 1rem}
-h1{font-size:1.5rem;margin:0 0 .25rem}
-p{margin:0 0 1rem;color:var(--quiet);overflow-wrap:anywhere}
-a{color:var(--link)}
-code{font:.85em ui-monospace,monospace}
-pre{background:var(--block);border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere}
-table{border-collapse:collapse;width:100%;display:block;overflow-x:auto}
-th,td{text-align:left;vertical-align:top;padding:.5rem .75rem;border-bottom:1px solid var(--line)}
-th{color:var(--quiet);font-weight:600}
-td:first-child{overflow-wrap:anywhere;min-width:29rem}
-small{color:var(--quiet);font-size:.7em}
-.size{white-space:nowrap}
-`;

@@ -9,6 +9,13 @@
  *     {prefix}/{commit}/{wheel}                            the old flat layout: read but never written
  *     {prefix}/{commit}/index.html                         the commit's index page
  *     {prefix}/{commit}/{project}/index.html               the same, for one project
+ *
+ *     {channels}/{channel}/{project}/{commit}/{wheel}            a wheel in a channel
+ *     {channels}/{channel}/{project}/{commit}/{wheel}.metadata   its core metadata (PEP 658)
+ *     {channels}/{channel}/index.html                            the channel's page, also under the folder's own key
+ *     {channels}/{channel}/{project}/index.html                  the project's page, likewise
+ *     {channels}/{channel}/.{id}.publishing                      a step publishes to the channel
+ *     {channels}/{channel}/.{id}.removing                        a step removes wheels from the channel
  */
 import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
@@ -44,6 +51,43 @@ export interface PlacedWheel {
   readonly attempt: string | undefined;
 }
 
+/** The folder for all wheels of one channel. */
+export interface ChannelPlace {
+  /** Normalised by {@link normalisePrefix}. May be empty. */
+  readonly channels: string;
+  /** As {@link isChannel} accepts it. */
+  readonly channel: string;
+}
+
+/** A wheel or sdist in a channel, as described by its key. */
+export interface ChannelFile {
+  readonly key: string;
+  readonly commit: string;
+  readonly name: WheelName;
+}
+
+/** What a key in a channel stands for. */
+export type ChannelEntry =
+  | ({ readonly kind: 'file' } & ChannelFile)
+  /** `of` is the key of the wheel. */
+  | { readonly kind: 'metadata'; readonly key: string; readonly of: string }
+  | ({ readonly kind: 'marker' } & ChannelMarker);
+
+/** An empty object that says what the step with this id does in a channel. */
+export interface ChannelMarker {
+  readonly key: string;
+  readonly id: string;
+  readonly action: 'publishing' | 'removing';
+}
+
+/** A page lies under two keys: S3 serves a folder's URL only from a key that ends in a slash. */
+export interface PageKeys {
+  /** `…/index.html` */
+  readonly file: string;
+  /** The same without `index.html`. */
+  readonly folder: string;
+}
+
 /** The target of the source distribution. No wheel has it. */
 export const SDIST_TARGET = 'sdist';
 /** An empty object in a slot that says what the step with this put id does with a wheel. */
@@ -60,11 +104,18 @@ const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 const TARGET = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
 const DECIMAL = /^(?:0|[1-9][0-9]{0,18})$/;
 const RUN_AND_ATTEMPT = /^([0-9]+)_([0-9]+)$/;
+const CHANNEL = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const CHANNEL_MARKER = /^\.([0-9a-f-]{36})\.(publishing|removing)$/;
+/** PEP 658, "Specification": the file's URL with this at the end. */
+const METADATA_SUFFIX = '.metadata';
 const MARKER = /\/\.([0-9a-f]{64})\.([0-9a-f-]{36})\.(claim|removing)$/;
 /** GitHub's ids are signed 64-bit integers. A key with a larger one would remain the commit's newest forever. */
 const MAX_ID = 2n ** 63n - 1n;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this has to match control characters
 const NOT_IN_A_KEY = /[\u0000-\u001f\u007f\\]/;
+
+/** The defaults of the inputs that are prefixes. */
+const DEFAULTS = { prefix: 'builds', channels: 'channels' };
 
 /** Whether `text` is a full commit hash, SHA-1 or SHA-256, as git prints it. */
 export function isCommit(text: string): boolean {
@@ -81,6 +132,11 @@ export function isDecimal(text: string): boolean {
   return DECIMAL.test(text) && BigInt(text) <= MAX_ID;
 }
 
+/** Whether `text` is a valid name for a channel. One that looks like a commit is not: it would be a mistake. */
+export function isChannel(text: string): boolean {
+  return CHANNEL.test(text) && !isCommit(text);
+}
+
 /** Compares runs or attempts as numbers, undefined first. Negative if `a` comes first. */
 export function compareDecimals(a = '', b = ''): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
@@ -89,16 +145,17 @@ export function compareDecimals(a = '', b = ''): number {
 /**
  * Removes surplus slashes from a prefix: `/builds//x/` becomes `builds/x`, and `/` becomes empty.
  *
+ * @param input - the name of the input, for the error
  * @throws WheelStoreError if there are `.` or `..` segments, control characters or backslashes, because URLs can't
  *   contain such keys
  */
-export function normalisePrefix(text: string): string {
+export function normalisePrefix(text: string, input: 'prefix' | 'channels' = 'prefix'): string {
   const segments = text.split('/').filter((segment) => segment !== '');
   if (NOT_IN_A_KEY.test(text) || segments.some((segment) => segment === '.' || segment === '..')) {
     throw new WheelStoreError({
       title: 'Invalid prefix',
-      reason: `The input 'prefix' is ${JSON.stringify(text)}, which holds a '.' or '..' segment, a backslash or a control character.`,
-      remedy: "Use plain segments such as 'builds' or 'team/builds', or leave it empty.",
+      reason: `The input '${input}' is ${JSON.stringify(text)}, which holds a '.' or '..' segment, a backslash or a control character.`,
+      remedy: `Use plain segments such as '${DEFAULTS[input]}' or 'team/${DEFAULTS[input]}'${input === 'prefix' ? ', or leave it empty' : ''}.`,
     });
   }
   return segments.join('/');
@@ -186,4 +243,56 @@ export function wheelKeyFault(place: CommitPlace, key: string): string | undefin
   const [, run, attempt] = RUN_AND_ATTEMPT.exec(segments[0]!) ?? [];
   if (run === undefined || attempt === undefined || (isDecimal(run) && isDecimal(attempt))) return undefined;
   return `${quote(segments[0]!)} is not a valid run id and attempt`;
+}
+
+/** The key prefix of a channel. It ends in a slash. */
+export function channelFolder({ channels, channel }: ChannelPlace): string {
+  return channels === '' ? `${channel}/` : `${channels}/${channel}/`;
+}
+
+/** The key of a wheel in a channel. What a URL serves never changes, so the commit is a part of it. */
+export function channelKey(place: ChannelPlace, commit: string, { project, filename }: WheelName): string {
+  return `${channelFolder(place)}${project}/${commit}/${filename}`;
+}
+
+/** The key of a wheel's core metadata. */
+export function metadataKey(wheel: string): string {
+  return `${wheel}${METADATA_SUFFIX}`;
+}
+
+/**
+ * The keys of the channel's page, or of the page of one project.
+ *
+ * @param project - normalised
+ */
+export function pageKeys(place: ChannelPlace, project?: string): PageKeys {
+  const folder = `${channelFolder(place)}${project === undefined ? '' : `${project}/`}`;
+  return { file: `${folder}index.html`, folder };
+}
+
+/** The key of a channel's marker of the step with this id. */
+export function channelMarkerKey(place: ChannelPlace, id: string, action: ChannelMarker['action']): string {
+  return `${channelFolder(place)}.${id}.${action}`;
+}
+
+/**
+ * Parses a key below {@link channelFolder}.
+ *
+ * @returns undefined if it is neither a wheel's, an sdist's, nor one that belongs to those
+ */
+export function readChannelKey(place: ChannelPlace, key: string): ChannelEntry | undefined {
+  const folder = channelFolder(place);
+  if (!key.startsWith(folder)) return undefined;
+  const [project = '', commit, filename, ...more] = key.slice(folder.length).split('/');
+  const [, id, action] = CHANNEL_MARKER.exec(project) ?? [];
+  if (id !== undefined && commit === undefined) {
+    return { kind: 'marker', key, id, action: action as ChannelMarker['action'] };
+  }
+  if (commit === undefined || !isCommit(commit) || filename === undefined || more.length > 0)
+    return undefined;
+  if (filename.endsWith(METADATA_SUFFIX)) {
+    return { kind: 'metadata', key, of: key.slice(0, -METADATA_SUFFIX.length) };
+  }
+  const name = readWheelFilename(filename) ?? readSdistFilename(filename);
+  return name?.project === project ? { kind: 'file', key, commit, name } : undefined;
 }

@@ -4,6 +4,7 @@ import { getText, replaceText, type StoredText } from '../bucket/text.ts';
 import { plainUrl } from '../bucket/url.ts';
 import { WheelStoreError } from '../errors.ts';
 import { converge, type Next } from './converge.ts';
+import { PAGE_HEADERS } from './html.ts';
 import { linksOf, renderIndexPage } from './index-page.ts';
 import { type CommitPlace, indexKey } from './layout.ts';
 import { readCommit } from './lookup.ts';
@@ -21,7 +22,6 @@ export interface Publication {
   readonly repositoryUrl: string | undefined;
 }
 
-const SERVED_AS = { contentType: 'text/html; charset=utf-8', cacheControl: 'no-cache' };
 /** In each round, one of the concurrent writers succeeds. 32 writers need far fewer rounds. */
 const MAX_ROUNDS = 60;
 
@@ -141,8 +141,8 @@ function isOutdated({ html, before }: ComparedPage, isPut: boolean): boolean {
   if (before === undefined) return true;
   const isSame =
     before.text === html &&
-    before.contentType === SERVED_AS.contentType &&
-    before.cacheControl === SERVED_AS.cacheControl &&
+    before.contentType === PAGE_HEADERS.contentType &&
+    before.cacheControl === PAGE_HEADERS.cacheControl &&
     !before.hasMoreHeaders;
   if (isSame) return false;
   return !isPut || (before.text !== undefined && String(linksOf(before.text)) !== String(linksOf(html)));
@@ -154,7 +154,7 @@ async function putPage(
   { key, html, before }: ComparedPage,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const page = { text: html, ...SERVED_AS };
+  const page = { text: html, ...PAGE_HEADERS };
   return (await replaceText(bucket, key, page, before, signal)) === 'written';
 }
 

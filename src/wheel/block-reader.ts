@@ -1,7 +1,7 @@
-/** Small random-access reads from an open file. */
-import type { FileHandle } from 'node:fs/promises';
+/** Small random-access reads. */
 import { Readable } from 'node:stream';
 import yauzl from 'yauzl';
+import type { ByteSource } from './byte-source.ts';
 
 const BLOCK_BYTES = 64 * 1024;
 
@@ -10,7 +10,7 @@ const BLOCK_BYTES = 64 * 1024;
  * block.
  */
 export class BlockReader extends yauzl.RandomAccessReader {
-  readonly #file: FileHandle;
+  readonly #file: ByteSource;
   readonly #shift: number;
   #block: Buffer = Buffer.alloc(0);
   #blockStart = 0;
@@ -18,7 +18,7 @@ export class BlockReader extends yauzl.RandomAccessReader {
   /**
    * @param shift - where the archive begins in the file, in bytes
    */
-  constructor(file: FileHandle, shift: number) {
+  constructor(file: ByteSource, shift: number) {
     super();
     this.#file = file;
     this.#shift = shift;

@@ -4,17 +4,16 @@ import { quote } from '../untrusted/quote.ts';
 import { broken } from './broken.ts';
 import { normaliseProject, type WheelName } from './filename.ts';
 import { compareVersions, readVersion, type Version } from './version.ts';
-import type { ZipEntry } from './zip.ts';
 
 /** The dist-info folder of a wheel. */
-export interface DistInfo {
+export interface DistInfo<Entry> {
   readonly warnings: readonly string[];
   /**
    * @throws WheelStoreError if the folder does not contain that file
    */
-  entry(file: string): ZipEntry;
+  entry(file: string): Entry;
   /** Like {@link entry}, but returns undefined if the folder does not contain that file. */
-  find(file: string): ZipEntry | undefined;
+  find(file: string): Entry | undefined;
 }
 
 const SUFFIX = '.dist-info';
@@ -25,7 +24,10 @@ const SUFFIX = '.dist-info';
  *
  * @throws WheelStoreError if there is none, if there are several, or if it belongs to another project
  */
-export function findDistInfo(entries: readonly ZipEntry[], name: WheelName): DistInfo {
+export function findDistInfo<Entry extends { readonly name: string }>(
+  entries: readonly Entry[],
+  name: WheelName,
+): DistInfo<Entry> {
   const { filename, project, version } = name;
   const top = new Set(entries.map((entry) => entry.name.split('/', 1)[0]!));
   const [folder, ...more] = [...top].filter((part) => part.endsWith(SUFFIX));

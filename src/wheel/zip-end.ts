@@ -1,6 +1,6 @@
 /** Locates a zip archive within a file, starting from its end record. */
-import type { FileHandle } from 'node:fs/promises';
 import { broken } from './broken.ts';
+import type { ByteSource } from './byte-source.ts';
 
 /** The position of a zip archive in a file that may have other bytes before and after it. */
 export interface ZipEnd {
@@ -40,7 +40,7 @@ const ZIP64_END_SIGNATURE = 0x06064b50;
  * @param size - of the file, in bytes
  * @throws WheelStoreError if there is none: the file is cut off or not a zip archive
  */
-export async function findZipEnd(file: FileHandle, size: number, filename: string): Promise<ZipEnd> {
+export async function findZipEnd(file: ByteSource, size: number, filename: string): Promise<ZipEnd> {
   if (size === 0) throw broken(filename, 'is an empty file');
   const before = LOCATOR_BYTES + ZIP64_END_BYTES;
   const tail = Buffer.alloc(Math.min(size, END_BYTES + MAX_COMMENT_BYTES + before));
@@ -87,7 +87,7 @@ function readZip64End(tail: Buffer, at: number, filename: string): EndRecord | u
   };
 }
 
-async function notZip(file: FileHandle, size: number, filename: string) {
+async function notZip(file: ByteSource, size: number, filename: string) {
   const head = Buffer.alloc(Math.min(size, 512));
   await file.read(head, 0, head.length, 0);
   if (head.toString('latin1').startsWith('PK\x03\x04')) {

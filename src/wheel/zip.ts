@@ -8,6 +8,7 @@ import { WheelStoreError } from '../errors.ts';
 import { quote } from '../untrusted/quote.ts';
 import { BlockReader } from './block-reader.ts';
 import { broken } from './broken.ts';
+import type { ByteSource } from './byte-source.ts';
 import { COMPRESSIONS, decompress, isReadable } from './compression.ts';
 import { findZipEnd, type ZipEnd } from './zip-end.ts';
 
@@ -42,6 +43,19 @@ export interface Archive {
   read(entry: ZipEntry, maxBytes: number): Promise<Buffer>;
 }
 
+/** The directory of a zip archive, without the local headers of its entries. */
+export interface Directory {
+  /** In the order of the directory. */
+  readonly entries: readonly { readonly name: string }[];
+  /**
+   * Reads one of these entries into memory.
+   *
+   * @param maxBytes - of its compressed and its unpacked data
+   * @throws WheelStoreError if it is larger, damaged, or its compression method is not supported
+   */
+  read(entry: { readonly name: string }, maxBytes: number): Promise<Buffer>;
+}
+
 /** APPNOTE 4.4.3: the newest that Python's zipfile reads; 6.3 added LZMA. */
 const NEWEST_FORMAT = 63;
 /** APPNOTE 4.4.4: encrypted, patch data, strong encryption. */
@@ -63,13 +77,7 @@ const MAX_DIRECTORY_BYTES = 256 * 1024 * 1024;
  * @throws WheelStoreError if the archive is damaged or cut off
  */
 export async function readArchive(file: FileHandle, filename: string): Promise<Archive> {
-  const end = await findZipEnd(file, (await file.stat()).size, filename);
-  if (end.entries > MAX_ENTRIES || end.directory.end - end.directory.start > MAX_DIRECTORY_BYTES) {
-    throw broken(
-      filename,
-      `has ${end.entries} entries in a directory of ${end.directory.end - end.directory.start} bytes, more than ${MAX_ENTRIES} entries or ${MAX_DIRECTORY_BYTES} bytes`,
-    );
-  }
+  const end = await findDirectory(file, (await file.stat()).size, filename);
   const entries = await readDirectory(new BlockReader(file, end.shift), end, filename);
   checkPositions(entries, end, filename);
   return {
@@ -79,7 +87,54 @@ export async function readArchive(file: FileHandle, filename: string): Promise<A
   };
 }
 
-async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string): Promise<ZipEntry[]> {
+/**
+ * Reads only the directory of a zip archive, and later single entries: a few reads, of an object in the store as well. The
+ * other entries are not checked.
+ *
+ * @param size - of all bytes
+ * @param filename - for error messages
+ * @throws WheelStoreError if the directory is damaged or cut off
+ */
+export async function readDirectoryOnly(
+  source: ByteSource,
+  size: number,
+  filename: string,
+): Promise<Directory> {
+  const end = await findDirectory(source, size, filename);
+  const { zip, raw } = await listDirectory(new BlockReader(source, end.shift), end, filename);
+  const entries = raw.map(({ entry }) => ({ name: nameOf(entry, filename), entry }));
+  return {
+    entries,
+    async read({ name }, maxBytes) {
+      // Of several entries with the same name, Python's zipfile, and therefore pip, reads the last.
+      const { entry } = entries.findLast((candidate) => candidate.name === name)!;
+      const read = await readHeader(zip, entry, filename);
+      return readEntry(source, end.shift, read, maxBytes, filename);
+    },
+  };
+}
+
+async function findDirectory(source: ByteSource, size: number, filename: string): Promise<ZipEnd> {
+  const end = await findZipEnd(source, size, filename);
+  const bytes = end.directory.end - end.directory.start;
+  if (end.entries <= MAX_ENTRIES && bytes <= MAX_DIRECTORY_BYTES) return end;
+  throw broken(
+    filename,
+    `has ${end.entries} entries in a directory of ${bytes} bytes, more than ${MAX_ENTRIES} entries or ${MAX_DIRECTORY_BYTES} bytes`,
+  );
+}
+
+/** A record of the directory, and where it begins in the archive. */
+interface RawEntry {
+  readonly entry: yauzl.Entry;
+  readonly position: number;
+}
+
+async function listDirectory(
+  reader: BlockReader,
+  end: ZipEnd,
+  filename: string,
+): Promise<{ readonly zip: yauzl.ZipFile; readonly raw: readonly RawEntry[] }> {
   const { start, end: stop } = end.directory;
   const zip = new yauzl.ZipFile(
     reader,
@@ -93,7 +148,7 @@ async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string)
     false,
   );
   // Two passes, first the directory and then the local headers, so that each reads forwards.
-  const raw: { readonly entry: yauzl.Entry; readonly position: number }[] = [];
+  const raw: RawEntry[] = [];
   let bytes = 0;
   try {
     for await (const entry of zip.eachEntry()) {
@@ -106,6 +161,11 @@ async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string)
   if (bytes !== stop - start) {
     throw broken(filename, `has a damaged directory (it takes ${stop - start} bytes, its entries ${bytes})`);
   }
+  return { zip, raw };
+}
+
+async function readDirectory(reader: BlockReader, end: ZipEnd, filename: string): Promise<ZipEntry[]> {
+  const { zip, raw } = await listDirectory(reader, end, filename);
   const entries: ZipEntry[] = [];
   for (const { entry, position } of raw) {
     const { header, ...read } = await readHeader(zip, entry, filename);
@@ -221,9 +281,9 @@ function checkPositions(entries: readonly ZipEntry[], { directory, shift }: ZipE
 }
 
 async function readEntry(
-  file: FileHandle,
+  file: ByteSource,
   shift: number,
-  entry: ZipEntry,
+  entry: Omit<ZipEntry, 'hasFaultyZip64'>,
   maxBytes: number,
   filename: string,
 ): Promise<Buffer> {
@@ -246,7 +306,10 @@ async function readEntry(
   }
 }
 
-function unsupportedMethod({ name, method }: ZipEntry, filename: string): WheelStoreError {
+function unsupportedMethod(
+  { name, method }: Pick<ZipEntry, 'name' | 'method'>,
+  filename: string,
+): WheelStoreError {
   return new WheelStoreError({
     title: 'Wheel unreadable',
     reason: `${quote(filename)} has a ${quote(name)} in ${COMPRESSIONS.get(method)}, so the wheel's metadata cannot be checked.`,

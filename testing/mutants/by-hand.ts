@@ -264,8 +264,8 @@ export const BY_HAND: readonly Edit[] = [
   {
     name: 'fetch: on-missing means ignore when it is empty',
     file: 'src/runner/inputs.ts',
-    find: "readChoice('on-missing', ['fail', 'ignore'])",
-    replace: "readChoice('on-missing', ['ignore', 'fail'])",
+    find: "onMissing: readChoice('on-missing', ['fail', 'ignore']),\n    cache:",
+    replace: "onMissing: readChoice('on-missing', ['ignore', 'fail']),\n    cache:",
     tests: declared('fetch: on-missing;'),
   },
   {
