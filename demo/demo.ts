@@ -1,6 +1,6 @@
 /**
  * The main use case from end to end on this machine: find, build a wheel with a compiled module, store, find again,
- * fetch, install with pip and uv. The built actions run as processes, like on GitHub's runner, against a real S3 server
+ * fetch, publish, install with pip and uv. The built actions run as processes, like on GitHub's runner, against a real S3 server
  * that this script starts and stops. `--verbose` prints all outputs and summaries.
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -11,12 +11,14 @@ import { basename, join } from 'node:path';
 import { tool } from '../testing/python.ts';
 import { type ActionName, ROOT, runStep, type StepResult } from '../testing/runner.ts';
 import { createBucket, type S3Server, startS3Server } from '../testing/s3-server.ts';
+import { startStaticServer } from '../testing/static-server.ts';
 import { describeCompiler } from './compiler.ts';
 import { type Important, openScreen } from './screen.ts';
 
 const BUCKET = 'my-wheels';
 const IS_WINDOWS = process.platform === 'win32';
 
+let venvs = 0;
 const isVerbose = process.argv.includes('--verbose');
 const folder = await mkdtemp(join(tmpdir(), 'wheel-store-demo-'));
 const workspace = join(folder, 'workspace');
@@ -75,9 +77,17 @@ async function demo(s3: S3Server): Promise<void> {
   expect(built!.equals(arrived!), `${arrived!.length} bytes, identical to those that were built`);
 
   screen.title('7. pip installs from the URL, and the compiled function runs');
-  await install('pip', stored.outputs['wheel-url']!);
-  screen.title('8. uv does the same');
-  await install('uv', stored.outputs['wheel-url']!);
+  await install('pip', [stored.outputs['wheel-url']!]);
+
+  screen.title('8. publish to a channel, from which pip and uv install by name');
+  // This engine doesn't serve folders: see docs/engines.md. The static server stands for a CDN.
+  await using cdn = await startStaticServer(`${s3.endpoint}/${BUCKET}`);
+  const inputs = { channel: 'nightly', 'public-url': cdn.url };
+  const published = await step('publish', { outputs: ['channel-url'] }, inputs);
+  const { project, version } = JSON.parse(published.outputs.published!)[0];
+  const index = published.outputs['channel-url']!;
+  await install('pip', ['--index-url', index, `${project}==${version}`]);
+  await install('uv', ['--default-index', index, `${project}==${version}`]);
 }
 
 async function commitOf(project: string): Promise<string> {
@@ -128,18 +138,20 @@ async function build(): Promise<void> {
   screen.line(`built dist/${(await readdir(join(workspace, 'dist'))).join(', ')}`);
 }
 
-async function install(name: 'pip' | 'uv', url: string): Promise<void> {
-  const venv = join(folder, `venv-${name}`);
+async function install(name: 'pip' | 'uv', what: readonly string[]): Promise<void> {
+  const venv = join(folder, `venv-${venvs++}`);
   const python = join(venv, ...(IS_WINDOWS ? ['Scripts', 'python.exe'] : ['bin', 'python']));
   await run(tool('uv'), ['venv', '--quiet', '--no-config', '--python', tool('python'), venv], folder);
   const [program, args]: [string, string[]] =
     name === 'pip'
       ? [
           tool('python'),
-          ['-m', 'pip', '--python', python, '--quiet', '--disable-pip-version-check', 'install', url],
+          ['-m', 'pip', '--python', python, '--quiet', '--disable-pip-version-check', 'install', ...what],
         ]
-      : [tool('uv'), ['pip', 'install', '--quiet', '--no-config', '--python', python, url]];
-  screen.line(`$ ${name === 'pip' ? 'pip install' : 'uv pip install'} "${url}"`);
+      : [tool('uv'), ['pip', 'install', '--quiet', '--no-config', '--python', python, ...what]];
+  screen.line(
+    `$ ${name === 'pip' ? 'pip install' : 'uv pip install'} ${what.map((word) => (word.includes(':') ? `"${word}"` : word)).join(' ')}`,
+  );
   await run(program, args, folder);
   const code = 'import primes; print(primes.below(100_000))';
   screen.line(`$ python -c "${code}"`);
